@@ -1,0 +1,88 @@
+# Everything a developer or CI does. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := bash
+PYTHON ?= python3
+BIN := .venv/bin
+MANAGE := DEBUG=1 $(BIN)/python manage.py
+READY := .venv/.ready
+
+.PHONY: help setup demo serve test check format mutants repeat soak bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Jobyard needs Python 3.11 or newer; name one with PYTHON=…"; exit 1; }
+	@echo "Setting up .venv (once)…"
+	@$(PYTHON) -m venv .venv
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,test]'
+	@touch $(READY)
+
+setup: $(READY) ## make .venv with everything in it
+
+demo: $(READY) ## run a handful of real jobs on the embedded database
+	@$(MANAGE) migrate --verbosity 0
+	@$(MANAGE) demo
+
+serve: $(READY) ## web admin, worker and reaper in one terminal; Ctrl-C stops them
+	@$(MANAGE) migrate --verbosity 0
+	@$(MANAGE) first_admin
+	@PORT=$${PORT:-$$($(BIN)/python -m project.ports)} && echo "Open http://127.0.0.1:$$PORT/" && \
+		DEBUG=1 PATH="$(CURDIR)/$(BIN):$$PATH" PORT=$$PORT $(BIN)/honcho start
+
+test: check ## all checks, then the whole suite on SQLite and on PostgreSQL
+	@DEBUG=1 $(BIN)/python -m tests.engines
+	@$(MAKE) --no-print-directory test-django6
+
+check: $(READY) ## format, lint, types, layers, Django checks, migrations
+	@$(BIN)/ruff format --check --quiet . || { echo "Run \`make format\`."; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@DEBUG=1 $(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.log 2>&1 || { cat .venv/lint-imports.log; exit 1; }
+	@$(MANAGE) check --fail-level WARNING
+	@$(MANAGE) makemigrations --check --dry-run
+	@SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(50))') ALLOWED_HOSTS=jobs.example.org \
+		DATABASE_URL=postgres://jobyard@db.example.org/jobyard $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+format: $(READY) ## format and tidy the code
+	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
+
+# Django 6 needs Python 3.12; where there is one, the suite runs on it, too.
+NEWER := $(shell for p in python3.14 python3.13 python3.12 $$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[2-9].*/bin/python3 2>/dev/null | sort -rV); do \
+	$$p -c 'import venv, ensurepip' 2>/dev/null && echo $$p && break; done)
+READY6 := .venv-django6/.ready
+
+$(READY6): pyproject.toml constraints.txt constraints-django6.txt
+	@$(NEWER) -m venv .venv-django6
+	@grep -v -i '^django==' constraints.txt | cat - constraints-django6.txt > .venv-django6/constraints.txt
+	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,test]'
+	@touch $(READY6)
+
+# What Django or Python could change; the rest of the suite would only take its time again.
+ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin project test_conf.py test_checks.py \
+	worker/test_runworker.py worker/test_crashes.py worker/test_supervisor.py worker/test_slots.py)
+
+test-django6: ## the suite on Django 6, where a newer Python is found
+ifeq ($(NEWER),)
+	@echo "Django 6: no Python 3.12 or newer found, left out"
+else
+	@$(MAKE) --no-print-directory $(READY6)
+	@DEBUG=1 .venv-django6/bin/python -m tests.engines sqlite -n 2 --dist loadfile $(ON_DJANGO6)
+endif
+
+mutants: $(READY) ## break each guard in turn: a test must notice (minutes)
+	@DEBUG=1 $(BIN)/python -m tests.mutants
+
+repeat: $(READY) ## the tests with real worker processes, TIMES=20 times in a row (an hour)
+	@for number in $$(seq $${TIMES:-20}); do \
+	  echo "run $$number"; DEBUG=1 $(BIN)/python -m tests.engines tests/worker tests/faults || exit 1; \
+	done
+
+soak: $(READY) ## the state machine with many more examples (minutes)
+	@DEBUG=1 JOBYARD_EXAMPLES=$${EXAMPLES:-2000} $(BIN)/python -m tests.engines tests/contract
+
+bench: $(READY) ## the figures of docs/performance.md, on a private PostgreSQL
+	@DEBUG=1 $(BIN)/python -m benchmarks.run $(if $(QUICK),--quick)
+
+clean: ## remove what was made here: environments, databases, media
+	rm -rf .venv .venv-django6 build var media staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -1,0 +1,1 @@
+"""Figures: what Jobyard costs, measured beside PostgreSQL's own limits."""

@@ -1,0 +1,97 @@
+"""Round trips: every statement that claiming and finishing one job takes, what it costs, and why it is needed."""
+
+import re
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import TypeVar
+
+from benchmarks.databases import Databases
+from benchmarks.findings import Figure, Findings
+from benchmarks.measure import Spread, cpu_timed, timed
+from benchmarks.plans import plan_of, reads_too_much
+from benchmarks.scale import Scale
+from benchmarks.statements import Statement, recorded
+from jobs.handlers.base import ClaimedJob
+from jobs.lifecycle.claim import claim
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.finish import complete
+from jobs.lifecycle.workers import register
+from jobs.models import Worker
+from jobs.process_identity import this_process
+
+# Keep this table true: a statement that fits no line is printed as "not explained".
+REASONS = (
+    ("BEGIN", r"BEGIN", "row, counters, event and worker change together or not at all"),
+    ("promote due jobs", r"SELECT.*'scheduled'.*SKIP LOCKED", "scheduled jobs stay out of the ready index until due"),
+    ("lock a ready job", r"SELECT.*SKIP LOCKED", "two workers never get the same; pauses and GPU rules too"),
+    ("use the claim id up", r"INSERT INTO \W?jobs_claim\W", "a repeated claim call must not take a second job"),
+    ("assign", r"UPDATE \W?jobs_job\W.*'running'", "claim id, worker, lease, start mark"),
+    ("lock the held job", r"SELECT.*lease_expires_at.*FOR NO KEY UPDATE", "the fence: this claim, its lease not over"),
+    ("write the outcome", r"UPDATE \W?jobs_job\W.*'completed'", "status, result; the claim is cleared"),
+    ("count", r"INSERT INTO \W?jobs_queuedelta\W", "depths without counting rows"),
+    ("event", r"\s*INSERT INTO \W?jobs_jobevent\W", "history; a repeated finish finds its answer here"),
+    ("busy or idle", r"UPDATE \W?jobs_worker\W", "who has a free slot: shown, and asked by the GPU rule"),
+    ("COMMIT", r"COMMIT", "durable before it is answered: one fsync"),
+)
+Seen = TypeVar("Seen")
+
+
+def measure(databases: Databases, scale: Scale) -> Findings:
+    found = Findings("Round trips of one job, on the full table")
+    with databases.using("full"):
+        worker = register("bench", this_process())
+        for _ in range(3):
+            one_job(worker, timed)
+        # Recording takes time itself, so what a call takes as a whole is measured without it, in turns.
+        runs = [
+            (one_job(worker, timed), one_job(worker, cpu_timed), one_job(worker, recorded)) for _ in range(scale.claims)
+        ]
+        for place, name in enumerate(("claim", "finish")):
+            clock(found, f"{name}: time", [walls[place] for walls, _, _ in runs])
+            clock(found, f"{name}: CPU time of this process", [cpu[place] for _, cpu, _ in runs])
+            explain(found, name, [walls[place] for walls, _, _ in runs], [sent[place] for _, _, sent in runs])
+    return found
+
+
+def one_job(worker: Worker, observe: Callable[[Callable[[], object]], Seen]) -> tuple[Seen, Seen]:
+    """What was observed of its claim and of its finish."""
+    enqueue("bench.noop", {"video": 1}, queue="bench")
+    taken: list[ClaimedJob] = []
+    claimed = observe(lambda: taken.extend(claim(worker, ["bench"])))
+    finished = observe(lambda: complete(taken[0].claim, {"renditions": 3}))
+    return claimed, finished
+
+
+def clock(found: Findings, name: str, seconds: list[float]) -> None:
+    found.figures.append(Figure(name, Spread.of(seconds).times(1e3), "ms"))
+
+
+def explain(found: Findings, name: str, walls: Sequence[float], runs: Sequence[Sequence[Statement]]) -> None:
+    """A line per statement with its median time and its plan, and one for what is left: Python."""
+    usual = runs[-1]
+    same = [run for run in runs if len(run) == len(usual)]
+    number, took = float(len(usual)), median(walls)
+    found.figures.append(Figure(f"{name}: round trips", Spread(number, number, number), ""))
+    spent = 0.0
+    for place, statement in enumerate(usual):
+        seconds = median(run[place].seconds for run in same)
+        spent += seconds
+        found.lines.append(line(name, statement, seconds))
+    found.lines.append(
+        f"{name:<7}{max(0.0, took - spent) * 1e3:6.2f} ms  {'Python':<20} the driver, and values made of rows"
+    )
+
+
+def line(name: str, statement: Statement, seconds: float) -> str:
+    label, why = reason_of(statement.sql)
+    plan = plan_of(statement.sql)
+    warning = "  <- reads a growing table whole" if reads_too_much(plan) else ""
+    shown = f"  [{plan}]{warning}" if plan else ""
+    return f"{name:<7}{seconds * 1e3:6.2f} ms  {label:<20} {why}{shown}"
+
+
+def reason_of(sql: str) -> tuple[str, str]:
+    for label, pattern, why in REASONS:
+        if re.match(pattern, sql, re.DOTALL):
+            return label, why
+    return sql[:60], "not explained"

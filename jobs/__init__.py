@@ -1,0 +1,34 @@
+"""Jobyard: durable background jobs out of the database.
+
+`from jobs import enqueue, enqueue_many, NewJob, handler, pipeline, Fatal, RetryLater`; importing it touches no model.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jobs.exceptions import Fatal, RetryLater
+    from jobs.handlers.pipeline import pipeline
+    from jobs.handlers.registry import handler
+    from jobs.lifecycle.enqueue import enqueue, enqueue_many
+    from jobs.lifecycle.new_job import NewJob
+
+__version__ = "0.1.0"
+__all__ = ["Fatal", "NewJob", "RetryLater", "enqueue", "enqueue_many", "handler", "pipeline"]
+
+HOMES = {
+    "Fatal": "jobs.exceptions",
+    "RetryLater": "jobs.exceptions",
+    "NewJob": "jobs.lifecycle.new_job",
+    "enqueue": "jobs.lifecycle.enqueue",
+    "enqueue_many": "jobs.lifecycle.enqueue",
+    "handler": "jobs.handlers.registry",
+    "pipeline": "jobs.handlers.pipeline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used: models cannot be imported before Django is set up."""
+    if name not in HOMES:
+        raise AttributeError(f"module 'jobs' has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)

@@ -1,0 +1,93 @@
+"""System checks: settings that cannot work are refused with the setting, its value and the fix."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core import checks
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+
+from jobs.conf import all_settings, conf
+
+LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
+
+
+@checks.register("jobs")
+def check_settings(**_: Any) -> list[checks.CheckMessage]:
+    unreadable = list(unreadable_settings())
+    return unreadable or [*absurd_durations(), *contradictions(), *engine_problems()]
+
+
+def unreadable_settings() -> Iterator[checks.CheckMessage]:
+    for setting in all_settings():
+        try:
+            setting.read()
+        except ImproperlyConfigured as error:
+            yield checks.Error(str(error), id="jobs.E001")
+
+
+def absurd_durations() -> Iterator[checks.CheckMessage]:
+    """Longer ones cannot be added to a moment, and a shorter time limit would be none at all."""
+    for setting in all_settings():
+        value = setting.read()
+        if setting.unit == "seconds" and value is not None and value > LONGEST:
+            yield checks.Error(
+                f"JOBS_{setting.name} is {value:g} s, which is more than ten years.",
+                hint=f"Set it to {LONGEST} or less.",
+                id="jobs.E010",
+            )
+    if conf.MAX_RUNTIME is not None and conf.MAX_RUNTIME < SHORTEST_LIMIT:
+        yield checks.Error(
+            f"JOBS_MAX_RUNTIME is {conf.MAX_RUNTIME:g} s, so that no attempt could ever end in time.",
+            hint=f"Leave it empty for no limit, or set it to {SHORTEST_LIMIT:g} or more.",
+            id="jobs.E011",
+        )
+
+
+def contradictions() -> Iterator[checks.CheckMessage]:
+    beat, lease, offline = conf.HEARTBEAT_INTERVAL, conf.CLAIM_DURATION, conf.WORKER_OFFLINE_THRESHOLD
+    rules = [
+        ("E002", beat == 0, "JOBS_HEARTBEAT_INTERVAL is 0, so no claim is ever renewed.", "Set it to 30 (seconds)."),
+        (
+            "E003",
+            beat * 2 > lease,
+            f"JOBS_HEARTBEAT_INTERVAL is {beat:g} s and JOBS_CLAIM_DURATION only {lease:g} s: "
+            "one late heartbeat would lose a job.",
+            f"Set JOBS_CLAIM_DURATION to at least {beat * 2:g}, better {beat * 4:g}.",
+        ),
+        (
+            "E004",
+            offline < beat,
+            f"JOBS_WORKER_OFFLINE_THRESHOLD is {offline:g} s, below JOBS_HEARTBEAT_INTERVAL ({beat:g} s): "
+            "healthy workers would be marked offline between two heartbeats.",
+            f"Set JOBS_WORKER_OFFLINE_THRESHOLD to at least {beat * 2:g}, better {beat * 4:g}.",
+        ),
+        ("E005", conf.MAX_ATTEMPTS < 1, "JOBS_MAX_ATTEMPTS is 0, so no job would ever run.", "Set it to 1 or more."),
+        (
+            "E006",
+            conf.BACKOFF_CAP < conf.BACKOFF_BASE,
+            f"JOBS_BACKOFF_CAP is {conf.BACKOFF_CAP:g} s, below JOBS_BACKOFF_BASE ({conf.BACKOFF_BASE:g} s).",
+            f"Set JOBS_BACKOFF_CAP to at least {conf.BACKOFF_BASE:g}.",
+        ),
+        ("E007", conf.POLL_INTERVAL == 0, "JOBS_POLL_INTERVAL is 0: idle workers would never rest.", "Set it to 1."),
+    ]
+    for number, broken, problem, fix in rules:
+        if broken:
+            yield checks.Error(problem, hint=fix, id=f"jobs.{number}")
+
+
+def engine_problems() -> Iterator[checks.CheckMessage]:
+    if connection.vendor not in ("postgresql", "sqlite"):
+        yield checks.Error(
+            f"Jobyard runs on PostgreSQL and SQLite, not on {connection.vendor}.",
+            hint="Point DATABASE_URL at a PostgreSQL server (15 or newer).",
+            id="jobs.E008",
+        )
+    options = connection.settings_dict.get("OPTIONS", {})
+    if connection.vendor == "sqlite" and options.get("transaction_mode") != "IMMEDIATE":
+        yield checks.Error(
+            "SQLite is used without OPTIONS['transaction_mode'] = 'IMMEDIATE': two workers could claim one job, "
+            "or fail with 'database is locked'.",
+            hint="Add OPTIONS = {'transaction_mode': 'IMMEDIATE', 'timeout': 20} to DATABASES.",
+            id="jobs.E009",
+        )

@@ -1,0 +1,190 @@
+"""Every setting of Jobyard: its name, default, unit and meaning, typed.
+
+A setting is taken from Django's settings (`JOBS_X`), else the environment, else its default.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Generic, TypeVar, overload
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+T = TypeVar("T")
+PREFIX = "JOBS_"
+TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class Setting(Generic[T]):
+    """One setting, read anew at each access so that tests and reloads are seen."""
+
+    name: str
+
+    def __init__(self, default: T, parse: Callable[[object], T], unit: str, meaning: str) -> None:
+        self.default, self.parse, self.unit, self.meaning = default, parse, unit, meaning
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "Setting[T]": ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object | None, owner: type) -> "Setting[T] | T":
+        return self if instance is None else self.read()
+
+    def read(self) -> T:
+        key = PREFIX + self.name
+        raw = getattr(settings, key, None)
+        if raw is None:
+            raw = os.environ.get(key)
+        if raw is None:
+            return self.default
+        try:
+            return self.parse(raw)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ImproperlyConfigured(f"{key} is {raw!r}, but it must be {error}.") from error
+
+
+def parse_seconds(raw: object) -> float:
+    try:
+        seconds = raw.total_seconds() if isinstance(raw, timedelta) else float(str(raw))
+    except ValueError:
+        seconds = -1.0
+    if isinstance(raw, bool) or not math.isfinite(seconds) or seconds < 0:
+        raise ValueError("a number of seconds, zero or more")
+    return seconds
+
+
+def parse_count(raw: object) -> int:
+    try:
+        count = int(str(raw))
+    except ValueError:
+        count = -1
+    if isinstance(raw, bool) or count < 0:
+        raise ValueError("a whole number, zero or more")
+    return count
+
+
+def parse_share(raw: object) -> float:
+    try:
+        share = float(str(raw))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError("a number from 0 to 1")
+    return share
+
+
+def parse_flag(raw: object) -> bool:
+    word = str(raw).lower()
+    if word not in TRUE + FALSE:
+        raise ValueError("one of " + ", ".join(TRUE + FALSE))
+    return word in TRUE
+
+
+def parse_choice(*choices: str) -> Callable[[object], str]:
+    def parse(raw: object) -> str:
+        if raw not in choices:
+            raise ValueError("one of " + ", ".join(choices))
+        return str(raw)
+
+    return parse
+
+
+def seconds(default: float, meaning: str) -> Setting[float]:
+    return Setting(float(default), parse_seconds, "seconds", meaning)
+
+
+def optional_seconds(meaning: str) -> Setting[float | None]:
+    def parse(raw: object) -> float | None:
+        return None if raw == "" else parse_seconds(raw)
+
+    return Setting(None, parse, "seconds", meaning)
+
+
+def count(default: int, unit: str, meaning: str) -> Setting[int]:
+    return Setting(default, parse_count, unit, meaning)
+
+
+def text(default: str, meaning: str) -> Setting[str]:
+    return Setting(default, str, "text", meaning)
+
+
+def flag(default: bool, meaning: str) -> Setting[bool]:
+    return Setting(default, parse_flag, "yes or no", meaning)
+
+
+DAY = 86_400
+
+
+class Conf:
+    """The settings, as attributes of `conf`."""
+
+    HEARTBEAT_INTERVAL = seconds(30, "How often a worker says that it lives and renews its claims.")
+    CLAIM_DURATION = seconds(120, "How long a lease lasts unless it is renewed; a kind may set its own.")
+    WORKER_OFFLINE_THRESHOLD = seconds(120, "A worker silent for longer is marked offline.")
+    STALE_LOCK_AGE = seconds(
+        45 * 60, "A lease that expired longer ago is taken back whatever the worker says; 0 = never."
+    )
+    REAP_INTERVAL = seconds(60, "How often a worker, or `reap_stale --loop`, reaps; 0 = workers do not reap.")
+    REAP_GRACE = seconds(120, "After the database came up, no worker is judged for this long.")
+    POLL_INTERVAL = optional_seconds(
+        "How often an idle worker looks for jobs; empty = 1 second, or 30 where wake-ups reach it."
+    )
+    MAX_ATTEMPTS = count(3, "executions", "How often a job is executed at most, the first run included.")
+    BACKOFF = Setting(
+        "exponential",
+        parse_choice("exponential", "linear", "fixed"),
+        "fixed, linear or exponential",
+        "How the wait between attempts grows.",
+    )
+    BACKOFF_BASE = seconds(10, "The wait before the second attempt; 0 = retry at once.")
+    BACKOFF_CAP = seconds(3600, "No wait between attempts is longer than this.")
+    BACKOFF_JITTER = Setting(0.1, parse_share, "share", "Up to this share of a wait is added at random.")
+    MAX_RUNTIME = optional_seconds("An attempt that runs longer fails; empty = no limit.")
+    STALL_AFTER = seconds(600, "A running job without progress for longer is shown as stalled.")
+    GPU_WAIT = optional_seconds(
+        "How long a CPU worker leaves a GPU-preferring job to an idle GPU worker; empty = 2 heartbeats."
+    )
+    KEEP_COMPLETED_QUALITIES = flag(True, "Whether a retry keeps the qualities that were completed.")
+    WORK_DIR = text("", "Where attempts keep their files; empty = a directory of our own in the temporary one.")
+    CLEANUP_PARTIAL_ON_FAILURE = flag(True, "Whether the files of a failed attempt are removed.")
+    SHUTDOWN_TIMEOUT = seconds(30, "How long a stopping worker lets its job finish before handing it back.")
+    RETENTION_COMPLETED = seconds(30 * DAY, "Completed jobs are marked stale after this; 0 = never.")
+    RETENTION_FAILED = seconds(90 * DAY, "Failed jobs are marked stale after this; 0 = never.")
+    RETENTION_CANCELLED = seconds(30 * DAY, "Cancelled jobs are marked stale after this; 0 = never.")
+    RETENTION_STALE_FOR = seconds(7 * DAY, "Stale jobs, and workers gone for as long, are deleted after this.")
+    DISPATCH = Setting(
+        "auto",
+        parse_choice("auto", "polling", "postgres", "redis", "hybrid"),
+        "auto, polling, postgres, redis or hybrid",
+        "How idle workers learn of new jobs.",
+    )
+    REDIS_URL = text("", "The Redis that carries wake-ups; empty = none.")
+    REDIS_POOL_SIZE = count(10, "connections", "How many connections to Redis a process keeps.")
+    SSE_PING = seconds(30, "How often an idle event stream sends a sign of life.")
+    SSE_RECONNECT = seconds(3, "After how long a browser reconnects to the event stream.")
+    ALERT_WEBHOOK_URL = text("", "Where alerts are sent; empty = nowhere.")
+    ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
+    ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
+    ALERT_DEPTH = count(10_000, "jobs", "More jobs waiting in a queue than this raise an alert.")
+    LOG_FORMAT = Setting(
+        "keyvalue", parse_choice("keyvalue", "json"), "keyvalue or json", "How `jobs.logs` writes a line of the log."
+    )
+    MAX_PAYLOAD = count(1024 * 1024, "bytes", "The largest payload, as JSON, that enqueue accepts.")
+    MAX_RESULT = count(1024 * 1024, "bytes", "A larger result, checkpoint or phase result is not stored whole.")
+    MAX_ERROR = count(16 * 1024, "characters", "Error texts and tracebacks are cut to this.")
+
+    @property
+    def gpu_wait(self) -> float:
+        return 2 * self.HEARTBEAT_INTERVAL if self.GPU_WAIT is None else self.GPU_WAIT
+
+
+conf = Conf()
+
+
+def all_settings() -> Iterator[Setting]:
+    return (value for value in vars(Conf).values() if isinstance(value, Setting))

@@ -1,0 +1,81 @@
+"""What Jobyard needs of the database beyond the ORM: its clock, its transactions, and patience with it."""
+
+import functools
+import random
+import time
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from django.db import OperationalError, connection, transaction
+from django.db.models.functions import Now as StatementNow
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+TRIES = 6
+FIRST_PAUSE = 0.02
+# deadlock, serialization failure, lock timeout: the transaction is gone, and the next try may pass
+TRANSIENT_SQLSTATES = ("40P01", "40001", "55P03")
+
+
+class Now(StatementNow):
+    """The database's clock at the moment the row is looked at.
+
+    Django's Now() is the time the statement began: after a wait for a row lock it is as old as the wait,
+    and a lease that ended meanwhile would still look valid. Being volatile it serves no index: compare
+    indexed columns with `StatementNow`.
+    """
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="CLOCK_TIMESTAMP()", **context)
+
+
+def is_postgres() -> bool:
+    return connection.vendor == "postgresql"
+
+
+def transactional(verb: Callable[P, R]) -> Callable[P, R]:
+    """Run `verb` in a transaction: the caller's if there is one, else its own, tried again when it merely collided."""
+
+    @functools.wraps(verb)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if connection.in_atomic_block:
+            with transaction.atomic():
+                return verb(*args, **kwargs)
+        return with_patience(functools.partial(_atomically, verb, *args, **kwargs))
+
+    return call
+
+
+def joining(verb: Callable[P, R]) -> Callable[P, R]:
+    """As `transactional`, without a savepoint inside the caller's transaction: if the verb fails, so does that."""
+
+    @functools.wraps(verb)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if connection.in_atomic_block:
+            return verb(*args, **kwargs)
+        return with_patience(functools.partial(_atomically, verb, *args, **kwargs))
+
+    return call
+
+
+def _atomically(verb: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    with transaction.atomic():
+        return verb(*args, **kwargs)
+
+
+def with_patience(attempt: Callable[[], R]) -> R:
+    """Call `attempt` until it no longer collides with another transaction, at most TRIES times."""
+    for number in range(1, TRIES):
+        try:
+            return attempt()
+        except OperationalError as error:
+            if not is_transient(error):
+                raise
+        time.sleep(random.uniform(0.5, 1.5) * FIRST_PAUSE * 2**number)
+    return attempt()
+
+
+def is_transient(error: OperationalError) -> bool:
+    sqlstate = getattr(error.__cause__, "sqlstate", None)
+    return sqlstate in TRANSIENT_SQLSTATES or "database is locked" in str(error)

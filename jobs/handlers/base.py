@@ -1,0 +1,174 @@
+"""What passes between a worker and a handler: the claimed job, the outcome, and what is reported meanwhile. No ORM."""
+
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from jobs.conf import conf
+from jobs.exceptions import ClaimError
+from jobs.sanitise import clean_error
+from jobs.states import PhaseStatus, QualityStatus, Status, Verdict
+
+
+class Unset:
+    """Tells "not mentioned" from None. There is one, also after a report has gone through a pipe."""
+
+    def __reduce__(self) -> str:
+        return "UNSET"
+
+
+UNSET = Unset()
+
+
+@dataclass(frozen=True, order=True)
+class ClaimRef:
+    """Names one claim on one job; every write of a worker carries it."""
+
+    job_id: int
+    claim_id: UUID
+
+
+@dataclass(frozen=True)
+class PhaseReport:
+    name: str
+    position: int
+    status: PhaseStatus
+    progress: int = 0
+    weight: float = 1
+    result: Any = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """What changed of a quality; None means unchanged."""
+
+    name: str
+    status: QualityStatus | None = None
+    progress: int | None = None
+    segments_total: int | None = None
+    segments_completed: int | None = None
+    error: str | None = None
+    details: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a handler has to say while it runs; None means unchanged."""
+
+    claim: ClaimRef
+    progress: int | None = None
+    step: str | None = None
+    phases: Sequence[PhaseReport] = ()
+    qualities: Sequence[QualityReport] = ()
+    checkpoint: Any = UNSET
+
+
+@dataclass(frozen=True)
+class ClaimedJob:
+    """A job as its worker gets it."""
+
+    claim: ClaimRef
+    kind: str
+    queue: str
+    payload: dict[str, Any]
+    subject: str
+    attempt: int
+    max_attempts: int
+    crashes: int
+    lease: timedelta
+    max_runtime: timedelta | None
+    checkpoint: Any = None
+    phase_results: Mapping[str, Any] = field(default_factory=dict)
+    completed_qualities: Sequence[str] = ()
+
+    @property
+    def id(self) -> int:
+        return self.claim.job_id
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended. Only `finish` persists it."""
+
+    claim: ClaimRef
+    verdict: Verdict
+    result: Any = None
+    error: str = ""
+    traceback: str = ""
+    fatal: bool = False
+    retry_after: float | None = None
+    count: bool = True
+
+    @classmethod
+    def completed(cls, claim: ClaimRef, result: Any = None) -> "Outcome":
+        return cls(claim, Verdict.COMPLETED, result=result)
+
+    @classmethod
+    def failed(
+        cls,
+        claim: ClaimRef,
+        error: str | BaseException,
+        *,
+        fatal: bool = False,
+        retry_after: float | None = None,
+        count: bool = True,
+    ) -> "Outcome":
+        text, trace = describe_error(error)
+        return cls(claim, Verdict.FAILED, None, text, trace, fatal, retry_after, count)
+
+    @classmethod
+    def cancelled(cls, claim: ClaimRef) -> "Outcome":
+        return cls(claim, Verdict.CANCELLED)
+
+    @classmethod
+    def released(cls, claim: ClaimRef, reason: str) -> "Outcome":
+        return cls(claim, Verdict.RELEASED, error=reason)
+
+    @classmethod
+    def crashed(cls, claim: ClaimRef, error: str) -> "Outcome":
+        """The process that ran it is gone, and its worker lives to tell."""
+        return cls(claim, Verdict.CRASHED, error=error)
+
+    def refused(self, error: BaseException) -> "Outcome":
+        """The outcome to record instead when this one cannot be written."""
+        text, trace = describe_error(error)
+        error_text = f"The outcome was refused: {text}"
+        return Outcome(self.claim, Verdict.FAILED, error=error_text, traceback=trace)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of an outcome: the status its job took, or why it was refused."""
+
+    claim: ClaimRef
+    status: Status | None = None
+    refused: ClaimError | None = None
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a heartbeat brings back: jobs to cancel, claims that are lost, and whether to stop claiming."""
+
+    cancel: tuple[ClaimRef, ...] = ()
+    lost: tuple[ClaimRef, ...] = ()
+    drain: bool = False
+    disabled: bool = False
+
+
+def describe_error(error: str | BaseException) -> tuple[str, str]:
+    """The text and the traceback to store: clean, cut, and free of secrets."""
+    limit = conf.MAX_ERROR
+    if isinstance(error, str):
+        return clean_error(error, limit), ""
+    try:
+        trace = "".join(traceback.format_exception(error))
+    except BaseException:  # an exception may break whoever prints it; its outcome is recorded all the same
+        trace = ""
+    message = clean_error(error, limit)
+    name = type(error).__name__
+    return clean_error(f"{name}: {message}" if message else name, limit), clean_error(trace, limit)

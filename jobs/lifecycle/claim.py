@@ -1,0 +1,154 @@
+"""Claim: a worker takes the right to run jobs. Candidates → lock → assign → announce."""
+
+from collections.abc import Collection, Sequence
+from uuid import UUID, uuid4
+
+from django.db import models
+from django.db.models import F
+
+from jobs.db import Now, transactional
+from jobs.exceptions import InvalidInput
+from jobs.given import Given
+from jobs.handlers.base import ClaimedJob
+from jobs.lifecycle import transition, wake_up
+from jobs.lifecycle.fence import ref_of
+from jobs.lifecycle.isolation import IsolatedRoom
+from jobs.lifecycle.line import READY_FIELDS, Line, ReadyJob
+from jobs.lifecycle.promote import promote_due
+from jobs.lifecycle.sql.built_once import Statement, built_once, select
+from jobs.lifecycle.sql.insert import insert_new, prepare
+from jobs.lifecycle.workers import refresh_status
+from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
+from jobs.models.ready_heads import ready_heads
+from jobs.states import EventName, PhaseStatus, QualityStatus, Status
+
+MAX_CLAIM = 1000
+
+
+@transactional
+def claim(
+    worker: Worker,
+    queues: Sequence[str] = (),
+    limit: int = 1,
+    claim_id: UUID | None = None,
+    *,
+    start: bool = True,
+    isolated_kinds: Collection[str] = (),
+    isolated_limit: int | None = None,
+) -> list[ClaimedJob]:
+    """Take up to `limit` ready jobs, by priority and then by age; no queues means all of them.
+
+    A call repeated with the same claim id returns what that id still holds and takes nothing more. Jobs that the
+    worker starts at once are marked as started here; with `start=False` it calls `start()` for each before it runs.
+    Of the jobs that need a process of their own (`isolated_kinds`, and whatever crashed before) it takes up to
+    `isolated_limit` (None: as many as there are) and leaves the others to whoever has room.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_CLAIM:
+        raise InvalidInput(f"A claim takes 1 to {MAX_CLAIM} jobs, not {limit!r}.")
+    claim_id = claim_id or uuid4()
+    promote_due()
+    jobs = lock_candidates(worker, queues, limit, IsolatedRoom.of(isolated_kinds, isolated_limit))
+    if not jobs or not is_first_use(claim_id, worker):
+        return still_held(worker, claim_id)
+    assign(jobs, worker, claim_id, start)
+    refresh_status([worker.pk])
+    return hand_over(jobs)
+
+
+def lock_candidates(worker: Worker, queues: Sequence[str], limit: int, room: IsolatedRoom) -> list[ReadyJob]:
+    """Lock the first ready jobs, queue by queue: one query over several queues reads them all and sorts."""
+    jobs: list[ReadyJob] = []
+    left_behind: list[str] = []
+    for queue in queues or queues_by_urgency():
+        if len(jobs) == limit:
+            break
+        line = Line(queue, worker)
+        taken, surplus = lock_admitted(line, limit - len(jobs), room) if room.left else ([], True)
+        if taken and surplus:
+            left_behind.append(queue)
+        if surplus:
+            taken += line.lock(room.passed_by(line.front(), taken), limit - len(jobs) - len(taken))
+        jobs += taken
+    wake_up.send(left_behind)  # who looked meanwhile found them locked
+    return jobs
+
+
+def lock_admitted(line: Line, limit: int, room: IsolatedRoom) -> tuple[list[ReadyJob], bool]:
+    """Lock the first, and tell whether some of them are more than there is room for: they are not taken."""
+    locked = line.lock_first(limit)
+    taken = [job for job in locked if room.admits(job)]
+    return taken, len(taken) < len(locked)
+
+
+def queues_by_urgency() -> list[str]:
+    """All queues with ready jobs that are not paused, the one whose first job is most urgent at the front."""
+    return list(dict.fromkeys(head.queue for head in ready_heads(paused=False)))
+
+
+def is_first_use(claim_id: UUID, worker: Worker) -> bool:
+    """Use a claim id up; a call that runs at the same time with the same id waits here for the first to commit."""
+    row = [prepare(Claim, "id", claim_id), prepare(Claim, "worker_id", worker.pk)]
+    return bool(insert_new(Claim, {"id": "%s", "worker_id": "%s"}, [row], returning=["id"]))
+
+
+def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool) -> None:
+    transition.move(
+        jobs,
+        Status.RUNNING,
+        EventName.CLAIMED,
+        claim_id=claim_id,
+        worker_id=worker.pk,
+        last_worker_id=worker.pk,
+        last_worker_name=worker.name,
+        claimed_at=Now(),
+        lease_expires_at=Now() + F("lease"),
+        started_at=Now() if start else None,
+        attempt=F("attempt") + int(start),
+    )
+    for job in jobs:  # what `hand_over` reads
+        job.claim_id = claim_id
+        job.attempt += start
+
+
+def still_held(worker: Worker, claim_id: UUID) -> list[ClaimedJob]:
+    return hand_over([ReadyJob(*row) for row in held_by_call().rows(worker=worker.pk, claim_id=claim_id)])
+
+
+@built_once
+def held_by_call() -> Statement:
+    worker, claim_id = Given("worker", models.UUIDField()), Given("claim_id", models.UUIDField())
+    held = Job.objects.filter(worker=worker, status=Status.RUNNING, claim_id=claim_id)
+    return select(held.order_by("id").values_list(*READY_FIELDS))
+
+
+def hand_over(jobs: Sequence[ReadyJob]) -> list[ClaimedJob]:
+    """The jobs as their worker gets them, with what earlier attempts left."""
+    resumed = [job.pk for job in jobs if job.progressed_at]
+    results: dict[int, dict[str, object]] = {}
+    qualities: dict[int, list[str]] = {}
+    if resumed:
+        done = PhaseProgress.objects.filter(job__in=resumed, status=PhaseStatus.COMPLETED)
+        for job_id, name, result in done.values_list("job_id", "name", "result"):
+            results.setdefault(job_id, {})[name] = result
+        finished = QualityProgress.objects.filter(job__in=resumed, status=QualityStatus.COMPLETED)
+        for job_id, name in finished.values_list("job_id", "name"):
+            qualities.setdefault(job_id, []).append(name)
+    return [claimed(job, results.get(job.pk, {}), qualities.get(job.pk, [])) for job in jobs]
+
+
+def claimed(job: ReadyJob, phase_results: dict[str, object], completed_qualities: list[str]) -> ClaimedJob:
+    return ClaimedJob(
+        claim=ref_of(job),
+        kind=job.kind,
+        queue=job.queue,
+        payload=job.payload,
+        subject=job.subject,
+        attempt=job.attempt,
+        max_attempts=job.max_attempts,
+        crashes=job.crashes,
+        lease=job.lease,
+        max_runtime=job.max_runtime,
+        checkpoint=job.checkpoint,
+        phase_results=phase_results,
+        completed_qualities=completed_qualities,
+    )

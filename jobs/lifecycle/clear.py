@@ -1,0 +1,32 @@
+"""Clear: ended jobs are deleted, with their history. A pending or running one never is."""
+
+from collections.abc import Sequence
+
+from jobs.db import transactional
+from jobs.lifecycle import events, hooks, transition
+from jobs.lifecycle.selection import Selection, batches
+from jobs.models import Job, JobEvent, PhaseProgress, QualityProgress
+from jobs.states import TERMINAL, EventName
+
+
+def clear(selection: Selection, reason: str = "cleared") -> list[int]:
+    """Delete ended jobs in batches; returns the ids of those deleted."""
+    return [job_id for ids in batches(selection) for job_id in clear_batch(ids, reason)]
+
+
+@transactional
+def clear_batch(ids: list[int], reason: str) -> list[int]:
+    return delete(transition.lock(Job.objects.with_ids(ids).filter(status__in=TERMINAL), skip_locked=True), reason)
+
+
+def delete(jobs: Sequence[Job], reason: str) -> list[int]:
+    """Delete locked jobs and all that belongs to them; one event remains to tell of each."""
+    jobs = hooks.passed(jobs, "on_delete")
+    ids = [job.pk for job in jobs]
+    JobEvent.objects.filter(job_id__in=ids).delete()
+    PhaseProgress.objects.filter(job__in=ids).delete()
+    QualityProgress.objects.filter(job__in=ids).delete()
+    Job.objects.with_ids(ids)._raw_delete(Job.objects.db)  # no cascade left to collect
+    transition.count(jobs, None)
+    events.record(events.of_job(job, EventName.DELETED, reason=f"{job.status} {job.kind}: {reason}") for job in jobs)
+    return ids

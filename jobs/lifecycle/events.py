@@ -1,0 +1,66 @@
+"""Writes history: one line per thing that happened, in the transaction that made it true."""
+
+from collections.abc import Iterable, Sequence
+
+from django.db.models import Case, F, Q, Value, When
+
+from jobs.given import Given, GivenList
+from jobs.lifecycle.locked_job import AnyJob
+from jobs.lifecycle.sql.built_once import Statement, built_once, insert_from
+from jobs.models import Job, JobEvent, Worker
+from jobs.sanitise import clean_text
+from jobs.states import EventName
+
+MAX_REASON = 500
+
+
+def of_job(job: AnyJob, name: EventName, *, reason: str = "", outcome: str = "") -> JobEvent:
+    """An event of a job as it was locked: who held it comes from its row."""
+    return JobEvent(
+        name=name,
+        job_id=job.pk,
+        queue=job.queue,
+        worker_id=job.worker_id,
+        worker_name=job.last_worker_name if job.worker_id else "",
+        claim_id=job.claim_id,
+        attempt=job.attempt,
+        outcome=outcome,
+        reason=clean_text(reason, MAX_REASON),
+    )
+
+
+def record_of(job_ids: Sequence[int], name: EventName, *, reason: str = "", outcome: str = "") -> None:
+    """Write the same event for many jobs as their rows stand, without bringing them here."""
+    event_of_each().run(ids=job_ids, name=name, outcome=outcome, reason=clean_text(reason, MAX_REASON))
+
+
+@built_once
+def event_of_each() -> Statement:
+    held = Q(worker_id__isnull=False)
+    return insert_from(
+        JobEvent,
+        Job.objects.with_ids(GivenList("ids")),
+        {
+            "name": Given("name"),
+            "job_id": F("pk"),
+            "queue": F("queue"),
+            "worker_id": F("worker_id"),
+            "worker_name": Case(When(held, then=F("last_worker_name")), default=Value("")),
+            "claim_id": F("claim_id"),
+            "attempt": F("attempt"),
+            "outcome": Given("outcome"),
+            "reason": Given("reason"),
+        },
+    )
+
+
+def of_worker(worker: Worker, name: EventName, reason: str = "") -> JobEvent:
+    return JobEvent(name=name, worker_id=worker.pk, worker_name=worker.name, reason=clean_text(reason, MAX_REASON))
+
+
+def of_queue(queue: str, name: EventName, reason: str = "") -> JobEvent:
+    return JobEvent(name=name, queue=queue, reason=clean_text(reason, MAX_REASON))
+
+
+def record(events: Iterable[JobEvent]) -> None:
+    JobEvent.objects.bulk_create(events, batch_size=1000)

@@ -1,0 +1,57 @@
+"""The fence around every write of a worker: which claims hold, and why the others do not."""
+
+from collections.abc import Collection
+from itertools import starmap
+
+from jobs.exceptions import ClaimError, ClaimExpired, ClaimLost
+from jobs.given import GivenList
+from jobs.handlers.base import ClaimRef
+from jobs.lifecycle.locked_job import LOCKED_FIELDS, AnyJob, LockedJob
+from jobs.lifecycle.sql.built_once import Statement, built_once, select
+from jobs.lifecycle.transition import locking
+from jobs.models import Job
+
+# What a worker says of its claim proves that it knows of it, whatever its heartbeats left out.
+KNOWN = {"unlisted_beats": 0}
+
+
+def lock_held(claims: Collection[ClaimRef]) -> dict[ClaimRef, LockedJob]:
+    """Lock the jobs whose claim holds: right id, right claim, running, lease not over."""
+    if not claims:
+        return {}
+    rows = held_jobs().rows(job_ids=[c.job_id for c in claims], claim_ids={c.claim_id for c in claims})
+    locked = {ref_of(job): job for job in starmap(LockedJob, rows)}
+    return {claim: locked[claim] for claim in claims if claim in locked}
+
+
+@built_once
+def held_jobs() -> Statement:
+    held = Job.objects.held_by(GivenList("job_ids"), GivenList("claim_ids"))
+    return select(locking(held).values_list(*LOCKED_FIELDS))
+
+
+def ref_of(job: AnyJob) -> ClaimRef:
+    assert job.claim_id is not None
+    return ClaimRef(job.pk, job.claim_id)
+
+
+def refusals(claims: Collection[ClaimRef]) -> dict[ClaimRef, ClaimError]:
+    """Why claims that are not held are refused: expired ones can still be renewed, lost ones cannot."""
+    now_held_by = dict(Job.objects.with_ids(c.job_id for c in claims).values_list("pk", "claim_id"))
+    return {
+        claim: (ClaimExpired if now_held_by.get(claim.job_id) == claim.claim_id else ClaimLost)(job_id=claim.job_id)
+        for claim in claims
+    }
+
+
+def verify(claim: ClaimRef) -> None:
+    """Ask the database now whether the claim holds; raises ClaimExpired or ClaimLost if not."""
+    if not Job.objects.held_by([claim.job_id], [claim.claim_id]).exists():
+        raise refusals([claim])[claim]
+
+
+def lock_one(claim: ClaimRef) -> LockedJob:
+    held = lock_held([claim])
+    if claim not in held:
+        raise refusals([claim])[claim]
+    return held[claim]

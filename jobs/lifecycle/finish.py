@@ -1,0 +1,201 @@
+"""Finish: the outcome of a claim becomes the state of its job."""
+
+import json
+from asyncio import CancelledError
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from django.db import OperationalError, connection
+
+from jobs.conf import conf
+from jobs.db import is_transient, transactional
+from jobs.exceptions import Fatal
+from jobs.handlers.base import Answer, ClaimRef, Outcome
+from jobs.handlers.registry import registry
+from jobs.lifecycle import hooks
+from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
+from jobs.lifecycle.fence import lock_held, refusals
+from jobs.lifecycle.locked_job import LockedJob
+from jobs.lifecycle.retry_policy import Backoff, decide
+from jobs.lifecycle.workers import refresh_status
+from jobs.models import Job, JobEvent
+from jobs.sanitise import clean_error, clean_json
+from jobs.states import EventName, Status, Verdict
+
+MOST_AT_ONCE = 4 * 2**20  # characters of results in one statement
+
+
+def complete(claim: ClaimRef, result: Any = None) -> Answer:
+    return finish_one(Outcome.completed(claim, result))
+
+
+def fail(claim: ClaimRef, error: str | BaseException, **options: Any) -> Answer:
+    """`fatal=True` fails the job for good; `retry_after=` seconds and `count=False` are RetryLater's."""
+    return finish_one(Outcome.failed(claim, error, **options))
+
+
+def release(claim: ClaimRef, reason: str) -> Answer:
+    """Hand a job back unfinished: it keeps its attempt."""
+    return finish_one(Outcome.released(claim, reason))
+
+
+def finish_one(outcome: Outcome) -> Answer:
+    answer = finish([outcome])[0]
+    if answer.refused:
+        raise answer.refused
+    return answer
+
+
+def finish(outcomes: Sequence[Outcome]) -> list[Answer]:
+    """Record outcomes together; where one cannot be written, each on its own, and that one as a failure."""
+    try:
+        return finish_together(outcomes)
+    except OperationalError:
+        raise  # the database is away or busy: nothing is wrong with the outcomes
+    except Exception as error:  # whatever a value that no check foresaw can raise
+        if len(outcomes) == 1:
+            return finish_together([outcomes[0].refused(error)])
+        return finish_each(outcomes)
+
+
+def finish_each(outcomes: Sequence[Outcome]) -> list[Answer]:
+    """An outcome that cannot be written even as a failure is told of after the others are."""
+    answers: list[Answer] = []
+    problem: Exception | None = None
+    for outcome in outcomes:
+        try:
+            answers += finish([outcome])
+        except OperationalError:
+            raise
+        except Exception as error:  # whatever a value that no check foresaw can raise
+            problem = error
+    if problem:
+        raise problem
+    return answers
+
+
+@transactional
+def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
+    held = lock_held({outcome.claim for outcome in outcomes})
+    answers = answer_strays([o.claim for o in outcomes if o.claim not in held])
+    endings: dict[ClaimRef, tuple[LockedJob, Ending]] = {}
+    for outcome in outcomes:
+        job = held.get(outcome.claim)
+        if job and outcome.claim not in endings:
+            endings[outcome.claim] = job, ending_of(job, outcome)
+    apply(endings.values())
+    refresh_status({job.worker_id for job in held.values()})
+    answers |= {claim: Answer(claim, ending.to) for claim, (_, ending) in endings.items()}
+    return [answers[outcome.claim] for outcome in outcomes]
+
+
+def answer_strays(claims: Collection[ClaimRef]) -> dict[ClaimRef, Answer]:
+    """A claim that no longer holds may have been finished before: then it gets the same answer again."""
+    if not claims:
+        return {}
+    accepted = JobEvent.objects.filter(
+        job_id__in=[c.job_id for c in claims], claim_id__in={c.claim_id for c in claims}
+    ).exclude(outcome="")
+    known = {(event.job_id, event.claim_id): event.outcome for event in accepted.only("job_id", "claim_id", "outcome")}
+    answers = {
+        claim: Answer(claim, Status(known[claim.job_id, claim.claim_id]), repeated=True)
+        for claim in claims
+        if (claim.job_id, claim.claim_id) in known
+    }
+    why = refusals([claim for claim in claims if claim not in answers])
+    return answers | {claim: Answer(claim, refused=refusal) for claim, refusal in why.items()}
+
+
+def ending_of(job: LockedJob, outcome: Outcome) -> Ending:
+    if outcome.verdict == Verdict.COMPLETED:
+        return completed(job, outcome)
+    if job.cancel_requested_at or outcome.verdict == Verdict.CANCELLED:
+        return cancelled_or_released(job, outcome)
+    if outcome.verdict == Verdict.RELEASED:
+        return released(job, outcome)
+    if outcome.verdict == Verdict.CRASHED:
+        return crashed(job, outcome)
+    return failed(job, outcome)
+
+
+def completed(job: LockedJob, outcome: Outcome) -> Ending:
+    """The kind's hook runs in this transaction; if it fails, so does the attempt, and nothing of it remains."""
+    result = None if outcome.result is None else clean_json(outcome.result, conf.MAX_RESULT)
+    kind = registry.find(job.kind)
+    if kind and kind.on_complete:
+        try:
+            hooks.run(kind.on_complete, Job.objects.get(pk=job.pk), result)
+        except (Exception, SystemExit, CancelledError) as error:  # the last: of asyncio, in a hook that uses it
+            if isinstance(error, OperationalError) and (is_transient(error) or not connection.is_usable()):
+                raise  # the whole finish is tried again
+            if job.cancel_requested_at:
+                return cancelled_or_released(job, Outcome.failed(outcome.claim, error))
+            fatal = isinstance(error, Fatal) or kind.is_fatal(error)
+            return failed(job, Outcome.failed(outcome.claim, error, fatal=fatal))
+    return Ending(Status.COMPLETED, EventName.COMPLETED, result=None if result is None else json.dumps(result))
+
+
+def cancelled_or_released(job: LockedJob, outcome: Outcome) -> Ending:
+    """A job with a cancel request never returns to pending; without one, the worker's word alone cancels nothing."""
+    if not job.cancel_requested_at:
+        return released(job, outcome)
+    error = clean_error(outcome.error, conf.MAX_ERROR) or None
+    return Ending(Status.CANCELLED, EventName.CANCELLED, reason="stopped by its worker", error=error)
+
+
+def released(job: LockedJob, outcome: Outcome) -> Ending:
+    reason = clean_error(outcome.error, conf.MAX_ERROR) or "handed back by its worker"
+    return given_back(job, EventName.RELEASED, reason)
+
+
+def crashed(job: LockedJob, outcome: Outcome) -> Ending:
+    """As the reaper would: what had begun is charged, and what merely waited in that process is not."""
+    error = clean_error(outcome.error, conf.MAX_ERROR) or "The process that ran it is gone."
+    if job.started_at:
+        return charged_for_crash(job, first_line(error), error)
+    return given_back(job, EventName.REAPED, first_line(error))
+
+
+def failed(job: LockedJob, outcome: Outcome) -> Ending:
+    error = clean_error(outcome.error, conf.MAX_ERROR)
+    trace = clean_error(outcome.traceback, conf.MAX_ERROR)
+    unmarked = int(not job.started_at)  # it ran all the same, or it could not have failed
+    decision = decide(
+        attempt=job.attempt + unmarked,
+        max_attempts=job.max_attempts,
+        backoff=Backoff.parse(job.backoff),
+        fatal=outcome.fatal,
+        retry_after=outcome.retry_after,
+        count=outcome.count,
+    )
+    charge = unmarked if outcome.count else unmarked - 1
+    if not decision.retry:
+        return Ending(
+            Status.FAILED, EventName.FAILED, reason=first_line(error), error=error, traceback=trace, charge=unmarked
+        )
+    return Ending(
+        Status.PENDING,
+        EventName.RETRYING,
+        reason=f"in {decision.delay:.1f} s: {first_line(error)}",
+        delay=decision.delay,
+        error=error,
+        traceback=trace,
+        charge=charge,
+    )
+
+
+def first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0][:300]
+
+
+def apply(endings: Iterable[tuple[LockedJob, Ending]]) -> None:
+    """Jobs that end alike are moved together, each with its own result."""
+    groups: defaultdict[tuple[Ending, int], list[tuple[LockedJob, str | None]]] = defaultdict(list)
+    size = 0
+    for job, ending in endings:
+        size += len(ending.result or "")
+        groups[ending.alike(), size // MOST_AT_ONCE].append((job, ending.result))
+    for (ending, _), members in groups.items():
+        results = {job.pk: result for job, result in members if result}
+        ending.move([job for job, _ in members], outcome=ending.to, results=results)

@@ -1,0 +1,98 @@
+"""A line: what one worker may take from one queue, first come first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from itertools import starmap
+from typing import Any
+
+from django.db import models
+from django.db.models import Exists, F, Q
+
+from jobs.conf import conf
+from jobs.db import Now
+from jobs.given import Given, GivenList
+from jobs.lifecycle.locked_job import LockedJob
+from jobs.lifecycle.sql.built_once import LIMIT, Statement, built_once, select
+from jobs.models import Job, JobQuerySet, Worker, WorkerQuerySet
+from jobs.states import Accelerator, WorkerStatus
+
+LOOK_BEHIND = 1000  # a queue full of what we have no room for is not read to its end by every claim
+
+
+@dataclass(slots=True)
+class ReadyJob(LockedJob):
+    """With what its worker is handed over, too."""
+
+    payload: dict[str, Any]
+    lease: timedelta
+    max_runtime: timedelta | None
+    checkpoint: Any
+    progressed_at: datetime | None
+
+
+READY_FIELDS = tuple(field.name for field in fields(ReadyJob))
+
+
+@dataclass(frozen=True)
+class Line:
+    queue: str
+    worker: Worker
+
+    def lock_first(self, limit: int) -> list[ReadyJob]:
+        return list(starmap(ReadyJob, first_ready(self.worker.gpu).rows(limit=limit, **self.given)))
+
+    def lock(self, job_ids: Sequence[int], limit: int) -> list[ReadyJob]:
+        """Of these jobs, the first."""
+        if not job_ids:
+            return []
+        return list(starmap(ReadyJob, ready_among(self.worker.gpu).rows(ids=job_ids, limit=limit, **self.given)))
+
+    def front(self) -> Sequence[Sequence[Any]]:
+        """Id, kind, crashes and attempts left of the jobs near the front, locked by nobody."""
+        return list(front_of(self.worker.gpu).rows(limit=LOOK_BEHIND, **self.given))
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {"queue": self.queue, "worker": self.worker.pk, "patience": timedelta(seconds=conf.gpu_wait)}
+
+
+@built_once
+def first_ready(gpu: bool) -> Statement:
+    return locking(ready(gpu))
+
+
+@built_once
+def ready_among(gpu: bool) -> Statement:
+    return locking(ready(gpu).with_ids(GivenList("ids")))
+
+
+@built_once
+def front_of(gpu: bool) -> Statement:
+    attempts_left = F("max_attempts") - F("attempt")
+    return select(ready(gpu).values_list("pk", "kind", "crashes", attempts_left)[:LIMIT])
+
+
+def locking(jobs: JobQuerySet) -> Statement:
+    return select(jobs.select_for_update(skip_locked=True, no_key=True).values_list(*READY_FIELDS)[:LIMIT])
+
+
+def ready(gpu: bool) -> JobQuerySet:
+    return Job.objects.ready(Given("queue")).filter(Exists(may_claim()), for_worker(gpu))
+
+
+def may_claim() -> WorkerQuerySet:
+    return Worker.objects.live().filter(pk=Given("worker", models.UUIDField()), drain_requested=False)
+
+
+def for_worker(gpu: bool) -> Q:
+    """A CPU worker never takes what requires a GPU, and leaves what prefers one to an idle GPU worker for a while."""
+    if gpu:
+        return Q()
+    patience = Given("patience", models.DurationField())
+    idle_gpu = Worker.objects.filter(
+        gpu=True, status=WorkerStatus.IDLE, drain_requested=False, last_heartbeat__gt=Now() - patience
+    )
+    waited_enough = Q(run_after__lte=Now() - patience)
+    nobody_better = Q(~Exists(idle_gpu))
+    return Q(accelerator=Accelerator.NONE) | (Q(accelerator=Accelerator.PREFER) & (waited_enough | nobody_better))

@@ -1,0 +1,206 @@
+"""A job to be: what `enqueue` is told, checked once for Python, the command line and HTTP alike."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from jobs.conf import conf
+from jobs.exceptions import InvalidInput
+from jobs.handlers.registry import KIND_NAME, Kind, registry
+from jobs.lifecycle.payload import check_payload, unstorable
+from jobs.lifecycle.retry_policy import Backoff
+from jobs.states import Accelerator, Unique
+
+QUEUE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+PRIORITIES = range(-100, 101)
+MAX_ATTEMPTS = 1000
+KEY_LENGTH = 16
+BACKOFF_LENGTH = 60
+SHORTEST_RUNTIME, LONGEST_RUNTIME = 0.001, 10 * 365 * 86_400
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """What to do and how; what is None comes from the kind, then from the settings."""
+
+    kind: str
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    queue: str | None = None
+    priority: int = 0
+    subject: str = ""
+    scope: str = ""
+    dedupe_key: str | None = None
+    unique: str | None = None
+    force: bool = False
+    run_after: datetime | None = None
+    max_attempts: int | None = None
+    backoff: str | None = None
+    max_runtime: float | None = None
+    webhook_url: str | None = None
+    accelerator: str | None = None
+    allow_unknown: bool = False
+
+
+@dataclass(frozen=True)
+class CheckedJob:
+    """A NewJob that passed every check, ready to be inserted."""
+
+    kind: str
+    payload: Mapping[str, Any]
+    queue: str
+    priority: int
+    subject: str
+    scope: str
+    dedupe_key: str | None
+    unique_ever: bool
+    force: bool
+    run_after: datetime | None
+    max_attempts: int
+    backoff: str
+    lease: timedelta
+    max_runtime: timedelta | None
+    webhook_url: str
+    accelerator: str
+
+
+def check(new: NewJob) -> CheckedJob:
+    """Refuse what cannot become a job with one clear sentence."""
+    kind = check_kind(new.kind, new.allow_unknown)
+    unique = check_choice("unique", new.unique, Unique) if new.unique else None
+    payload = check_payload(new.payload)
+    return CheckedJob(
+        kind=new.kind,
+        payload=payload,
+        queue=check_queue(kind.queue if new.queue is None else new.queue),
+        priority=check_priority(new.priority),
+        subject=check_text("subject", new.subject, 500),
+        scope=check_text("scope", new.scope, 200),
+        dedupe_key=check_key(new.dedupe_key) or (derived_key(new.kind, payload) if unique else None),
+        unique_ever=unique == Unique.EVER,
+        force=bool(new.force),
+        run_after=check_moment(new.run_after),
+        max_attempts=check_attempts(first(new.max_attempts, kind.max_attempts, conf.MAX_ATTEMPTS)),
+        backoff=check_backoff(first(new.backoff, kind.backoff, "")),
+        lease=timedelta(seconds=first(kind.lease, conf.CLAIM_DURATION)),
+        max_runtime=check_runtime(first(new.max_runtime, kind.max_runtime, conf.MAX_RUNTIME)),
+        webhook_url=check_url(first(new.webhook_url, kind.webhook_url)),
+        accelerator=check_choice("accelerator", first(new.accelerator, kind.accelerator), Accelerator),
+    )
+
+
+def first(*values: Any) -> Any:
+    """The first that is not None."""
+    return next((value for value in values if value is not None), None)
+
+
+def check_kind(name: Any, allow_unknown: bool) -> Kind:
+    if not isinstance(name, str) or not KIND_NAME.fullmatch(name):
+        raise InvalidInput(f"The kind {name!r} is not a name of letters, digits, '.', '_' and '-', at most 100 long.")
+    return (registry.find(name) if allow_unknown else registry.get(name)) or Kind(name)
+
+
+def check_queue(name: Any) -> str:
+    if not isinstance(name, str) or not QUEUE_NAME.fullmatch(name):
+        raise InvalidInput(
+            f"The queue name {name!r} is not valid: use 1 to 100 letters, digits, '.', '_' and '-', "
+            "beginning with a letter or digit."
+        )
+    return name
+
+
+def check_priority(priority: Any) -> int:
+    if isinstance(priority, bool) or not isinstance(priority, int) or priority not in PRIORITIES:
+        raise InvalidInput(f"The priority {priority!r} is not a whole number from -100 to 100 (higher goes first).")
+    return priority
+
+
+def check_attempts(attempts: Any) -> int:
+    if isinstance(attempts, bool) or not isinstance(attempts, int) or not 1 <= attempts <= MAX_ATTEMPTS:
+        raise InvalidInput(f"max_attempts is {attempts!r}, but it must be a whole number from 1 to {MAX_ATTEMPTS}.")
+    return attempts
+
+
+def check_text(name: str, text: Any, limit: int) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"The {name} must be text, not {type(text).__name__}.")
+    if len(text) > limit:
+        raise InvalidInput(f"The {name} has {len(text)} characters; at most {limit} are allowed.")
+    if problem := unstorable(text):
+        raise InvalidInput(f"The {name} contains {problem}, which a database cannot store.")
+    return text
+
+
+def check_key(key: Any) -> str | None:
+    if key is None:
+        return None
+    if key == "":
+        raise InvalidInput("The dedupe key is empty; leave it out where there is none.")
+    return check_text("dedupe key", key, 200)
+
+
+def check_moment(moment: Any) -> datetime | None:
+    if moment is None:
+        return None
+    if not isinstance(moment, datetime):
+        raise InvalidInput(f"run_after must be a datetime, not {type(moment).__name__}.")
+    if moment.utcoffset() is None:
+        raise InvalidInput(
+            f"run_after ({moment.isoformat()}) has no time zone; use django.utils.timezone.now() "
+            "or a datetime with tzinfo."
+        )
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(f"run_after ({moment.isoformat()}) is outside the years 1 to 9999 in UTC.") from None
+
+
+def check_backoff(text: Any) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"The backoff must be text such as 'exponential:10:3600', not {type(text).__name__}.")
+    if text:
+        Backoff.parse(text)
+    if len(text) > BACKOFF_LENGTH:
+        raise InvalidInput(f"The backoff has {len(text)} characters; at most {BACKOFF_LENGTH} are allowed.")
+    return text
+
+
+def check_runtime(seconds: Any) -> timedelta | None:
+    if seconds is None:
+        return None
+    good = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
+    if not good or not SHORTEST_RUNTIME <= seconds <= LONGEST_RUNTIME:
+        raise InvalidInput(
+            f"max_runtime is {seconds!r}, but it must be a number of seconds from {SHORTEST_RUNTIME} to "
+            f"{LONGEST_RUNTIME} (ten years)."
+        )
+    return timedelta(seconds=seconds)
+
+
+def check_url(url: Any) -> str:
+    check_text("webhook URL", url, 500)
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:  # an IPv6 address without its closing bracket, for one
+        good = False
+    if url and not good:
+        raise InvalidInput(f"The webhook URL {url!r} must begin with http:// or https:// and name a host.")
+    return str(url)
+
+
+def check_choice(name: str, value: Any, choices: type[Any]) -> str:
+    if value not in [choice.value for choice in choices]:
+        allowed = ", ".join(repr(choice.value) for choice in choices)
+        raise InvalidInput(f"{name} is {value!r}, but it must be one of {allowed}.")
+    return str(value)
+
+
+def derived_key(kind: str, payload: Mapping[str, Any]) -> str:
+    """The same key for the same kind and payload on every machine."""
+    canonical = json.dumps([kind, payload], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:KEY_LENGTH]

@@ -1,0 +1,71 @@
+"""Which payloads both databases can store; the first thing that is wrong is named, with its place."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jobs.conf import conf
+from jobs.exceptions import InvalidInput
+from jobs.sanitise import MAX_DEPTH, MAX_INTEGER, Budget
+
+
+def check_payload(payload: Any) -> Mapping[str, Any]:
+    if not isinstance(payload, dict):
+        raise InvalidInput(f"The payload must be a JSON object (a dict with text keys), not {type(payload).__name__}.")
+    limit = conf.MAX_PAYLOAD
+    if problem := next(problems_of(payload, "payload", 0, Budget(limit)), None):
+        raise InvalidInput(problem)
+    size = len(json.dumps(payload, ensure_ascii=False).encode())
+    if size > limit:
+        raise InvalidInput(
+            f"The payload takes {size} bytes as JSON; JOBS_MAX_PAYLOAD allows {limit}. "
+            "Store the data elsewhere and pass its name."
+        )
+    return payload
+
+
+def problems_of(value: Any, where: str, depth: int, budget: Budget) -> Iterator[str]:
+    if depth > MAX_DEPTH:
+        yield f"The payload is nested more than {MAX_DEPTH} levels deep."
+    elif not budget.spend():
+        yield f"The payload has more values than JOBS_MAX_PAYLOAD ({conf.MAX_PAYLOAD} bytes) has room for."
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from problems_of_key(key, where)
+            yield from problems_of(item, f"{where}[{key!r}]", depth + 1, budget)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from problems_of(item, f"{where}[{index}]", depth + 1, budget)
+    elif problem := problem_of_scalar(value):
+        yield f"{where} {problem}"
+
+
+def problems_of_key(key: Any, where: str) -> Iterator[str]:
+    if not isinstance(key, str):
+        yield f"{where} has the key {key!r}, but keys must be text."
+    elif problem := unstorable(key):
+        yield f"A key of {where} contains {problem}, which a database cannot store."
+
+
+def problem_of_scalar(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return ""
+    if isinstance(value, str):
+        problem = unstorable(value)
+        return f"contains {problem}, which a database cannot store." if problem else ""
+    if isinstance(value, int):
+        return "is an integer of more than 64 bits; pass it as text." if abs(value) >= MAX_INTEGER else ""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"is {value}, which JSON does not have."
+    return f"is of the type {type(value).__name__}, which JSON does not have."
+
+
+def unstorable(text: str) -> str:
+    if "\x00" in text:
+        return "a NUL character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "a lone surrogate (text that is not valid Unicode)"
+    return ""

@@ -1,0 +1,101 @@
+"""Retry and requeue: a person asks for an ended job to run again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError
+
+from jobs.conf import conf
+from jobs.db import transactional
+from jobs.lifecycle import transition
+from jobs.lifecycle.selection import Selection, batches
+from jobs.models import Job, PhaseProgress, QualityProgress
+from jobs.states import TERMINAL, EventName, PhaseStatus, QualityStatus, Status
+
+RETRYABLE = (Status.FAILED, Status.CANCELLED)
+NOT_ENDED = "it has not ended, or is gone"
+NOT_RETRYABLE = "it is not failed or cancelled"
+DUPLICATE = "a job with the same dedupe key is pending or running"
+
+
+@dataclass
+class RetryResult:
+    """The jobs that are pending again, and why the others are not."""
+
+    moved: list[int] = field(default_factory=list)
+    skipped: dict[int, str] = field(default_factory=dict)
+
+
+def retry(selection: Selection, reason: str = "") -> RetryResult:
+    """Run failed or cancelled jobs again with all attempts; finished phases, qualities and the checkpoint stay."""
+    return again(selection, retry_batch, reason, NOT_RETRYABLE)
+
+
+def requeue(selection: Selection, reason: str = "") -> RetryResult:
+    """Run ended jobs, completed ones too, again from nothing."""
+    return again(selection, requeue_batch, reason, NOT_ENDED)
+
+
+Batch = Callable[[Sequence[int], str], list[int]]
+
+
+def again(selection: Selection, move_batch: Batch, reason: str, otherwise: str) -> RetryResult:
+    result = RetryResult()
+    for ids in batches(selection):
+        moved, duplicates = move_each_if_needed(ids, move_batch, reason)
+        result.moved += moved
+        result.skipped |= dict.fromkeys(sorted(set(ids) - set(moved)), otherwise) | dict.fromkeys(duplicates, DUPLICATE)
+    return result
+
+
+def move_each_if_needed(ids: Sequence[int], move_batch: Batch, reason: str) -> tuple[list[int], list[int]]:
+    """A batch that meets a duplicate is done job by job: the unique index says which one cannot go."""
+    try:
+        return move_batch(ids, reason), []
+    except IntegrityError:
+        if len(ids) == 1:
+            return [], list(ids)
+    parts = [move_each_if_needed([job_id], move_batch, reason) for job_id in ids]
+    return [pk for moved, _ in parts for pk in moved], [pk for _, duplicates in parts for pk in duplicates]
+
+
+# What any new run begins with. The progress stays: by `progressed_at` a claim knows that there are parts to hand over.
+AGAIN = {
+    "attempt": 0, "started_at": None, "step": "", "cancel_requested_at": None, "last_error": "", "last_traceback": "",
+}  # fmt: skip
+FROM_THE_START = AGAIN | {"progress": 0, "progressed_at": None, "crashes": 0, "checkpoint": None, "result": None}
+
+
+@transactional
+def retry_batch(ids: Sequence[int], reason: str) -> list[int]:
+    jobs = transition.lock(Job.objects.with_ids(list(ids)).filter(status__in=RETRYABLE))
+    put_back(jobs, reason or "retried", **AGAIN)
+    reopen_parts([job.pk for job in jobs])
+    return [job.pk for job in jobs]
+
+
+@transactional
+def requeue_batch(ids: Sequence[int], reason: str) -> list[int]:
+    jobs = transition.lock(Job.objects.with_ids(list(ids)).filter(status__in=TERMINAL))
+    put_back(jobs, reason or "requeued from the start", **FROM_THE_START)
+    moved = [job.pk for job in jobs]
+    PhaseProgress.objects.filter(job__in=moved).delete()
+    QualityProgress.objects.filter(job__in=moved).delete()
+    return moved
+
+
+def put_back(jobs: Sequence[Job], reason: str, **changes: Any) -> None:
+    transition.move(jobs, Status.PENDING, EventName.REQUEUED, reason=reason, **changes)
+
+
+def reopen_parts(job_ids: Sequence[int]) -> None:
+    """What was not completed is to be done again; completed qualities stay unless the setting says otherwise."""
+    phases = PhaseProgress.objects.filter(job__in=job_ids).exclude(status=PhaseStatus.COMPLETED)
+    phases.update(status=PhaseStatus.PENDING, progress=0, error="", started_at=None, finished_at=None)
+    qualities = QualityProgress.objects.filter(job__in=job_ids).exclude(status=QualityStatus.SKIPPED)
+    if conf.KEEP_COMPLETED_QUALITIES:
+        qualities = qualities.exclude(status=QualityStatus.COMPLETED)
+    qualities.update(
+        status=QualityStatus.PENDING, progress=0, segments_completed=0, error="", started_at=None, finished_at=None
+    )

@@ -1,0 +1,1 @@
+"""The few statements that the ORM cannot say."""

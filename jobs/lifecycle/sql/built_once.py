@@ -1,0 +1,103 @@
+"""Statements that the ORM builds once: to build the same one for each call took several times as long as to run it.
+
+A queryset stays what says which rows a statement touches. Where each call has a value of its own it has a `Given`:
+
+    @built_once
+    def pending_in() -> Statement:
+        return select(Job.objects.filter(queue=Given("queue"), status=Status.PENDING).values_list("id", "kind"))
+
+    pending_in().rows(queue="slow")
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from typing import Any
+
+from django.db import connection, models
+from django.db.models.sql import UpdateQuery
+
+from jobs.given import Given
+from jobs.lifecycle.sql.insert import column_of
+
+MOST_SHAPES = 200  # of one statement; there are a handful
+LIMIT = 1_234_567_890  # `[:LIMIT]` in a queryset: each call says its own `limit`
+
+
+@dataclass(frozen=True)
+class Statement:
+    sql: str
+    parameters: tuple[Any, ...]
+    converters: tuple[tuple[int, Callable[..., Any], Any], ...] = ()
+
+    def run(self, **given: Any) -> int:
+        """Returns how many rows it wrote."""
+        with connection.cursor() as cursor:
+            cursor.execute(self.sql, self.filled_in(given))
+            return int(cursor.rowcount)
+
+    def rows(self, **given: Any) -> Iterator[list[Any]]:
+        with connection.cursor() as cursor:
+            cursor.execute(self.sql, self.filled_in(given))
+            found = cursor.fetchall()
+        return map(self.converted, found)
+
+    def filled_in(self, given: Mapping[str, Any]) -> list[Any]:
+        return [
+            part.adapted(given[part.name], connection) if isinstance(part, Given) else part for part in self.parameters
+        ]
+
+    def converted(self, row: tuple[Any, ...]) -> list[Any]:
+        values = list(row)
+        for place, convert, expression in self.converters:
+            values[place] = convert(values[place], expression, connection)
+        return values
+
+
+def built_once(build: Callable[..., Statement]) -> Callable[..., Statement]:
+    """Each database engine has its own words, and so has each shape: the arguments of `build`, no values among them."""
+
+    @lru_cache(MOST_SHAPES)
+    def built(vendor: str, *shape: Hashable) -> Statement:
+        return build(*shape)
+
+    @wraps(build)
+    def call(*shape: Hashable) -> Statement:
+        return built(connection.vendor, *shape)
+
+    return call
+
+
+def select(rows: "models.QuerySet[Any, Any]") -> Statement:
+    """SELECT of the queryset's `values_list`."""
+    compiler = rows.query.get_compiler(connection=connection)
+    sql, parameters = compiler.as_sql()
+    converters = tuple(
+        (place, convert, expression)
+        for place, (several, expression) in compiler.get_converters([column for column, *_ in compiler.select]).items()
+        for convert in several
+    )
+    return Statement(*with_limit(sql, parameters), converters)
+
+
+def with_limit(sql: str, parameters: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    before, found, after = sql.partition(f"LIMIT {LIMIT}")
+    if not found:
+        return sql, tuple(parameters)
+    place = before.count("%s")
+    return f"{before}LIMIT %s{after}", (*parameters[:place], Given("limit"), *parameters[place:])
+
+
+def update(rows: models.QuerySet[Any], changes: Mapping[str, Any]) -> Statement:
+    query: Any = rows.order_by().query.chain(UpdateQuery)
+    query.add_update_values(changes)
+    return Statement(*query.get_compiler(connection=connection).as_sql())
+
+
+def insert_from(model: type[models.Model], rows: models.QuerySet[Any], values: Mapping[str, Any]) -> Statement:
+    """INSERT … SELECT: a new row for each of `rows`, made inside the database; `values` are expressions over it."""
+    named = {f"new_{field}": expression for field, expression in values.items()}
+    sql, parameters = rows.order_by("pk").annotate(**named).values_list(*named).query.sql_with_params()
+    table = connection.ops.quote_name(model._meta.db_table)
+    names = ", ".join(column_of(model, field) for field in values)
+    return Statement(f"INSERT INTO {table} ({names}) {sql}", parameters)

@@ -1,0 +1,69 @@
+"""INSERT … ON CONFLICT DO NOTHING that tells which rows went in: Django's own returns nothing of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django.db import connection, models
+
+Row = Sequence[Any]
+# One statement takes so many parameters at most (SQLite's limit is 32,766).
+MAX_PARAMETERS = 30_000
+
+
+def insert_new(
+    model: type[models.Model],
+    columns: dict[str, str],
+    rows: Sequence[Row],
+    returning: Iterable[str],
+) -> list[tuple[Any, ...]]:
+    """Insert `rows` and return what went in.
+
+    `columns` maps a field's name to the SQL of its value, `%s` standing for the next parameter of the row.
+    Parameters are prepared by the caller; rows that meet a unique index are left out silently.
+    """
+    wanted = ", ".join(column_of(model, field) for field in returning)
+    inserted: list[tuple[Any, ...]] = []
+    with connection.cursor() as cursor:
+        for statement, parameters in inserts(model, columns, rows):
+            cursor.execute(f"{statement} ON CONFLICT DO NOTHING RETURNING {wanted}", parameters)
+            inserted += cursor.fetchall()
+    return inserted
+
+
+def insert(model: type[models.Model], columns: dict[str, str], rows: Sequence[Row]) -> None:
+    """As `insert_new`, where no row can meet another."""
+    with connection.cursor() as cursor:
+        for statement, parameters in inserts(model, columns, rows):
+            cursor.execute(statement, parameters)
+
+
+def inserts(model: type[models.Model], columns: dict[str, str], rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
+    """As few statements as there can be."""
+    table = connection.ops.quote_name(model._meta.db_table)
+    names = ", ".join(column_of(model, field) for field in columns)
+    values = "(" + ", ".join(columns.values()) + ")"
+    size = max(1, MAX_PARAMETERS // max(1, values.count("%s")))
+    for start in range(0, len(rows), size):
+        chunk = rows[start : start + size]
+        many = ", ".join([values] * len(chunk))
+        yield f"INSERT INTO {table} ({names}) VALUES {many}", [value for row in chunk for value in row]  # noqa: S608  names of our own columns
+
+
+def column_of(model: type[models.Model], field: str) -> str:
+    return connection.ops.quote_name(field_of(model, field).column)
+
+
+def field_of(model: type[models.Model], name: str) -> Any:
+    return model._meta.get_field(name)
+
+
+def prepare(model: type[models.Model], field: str, value: Any) -> Any:
+    """A Python value as this database's driver wants it for that field."""
+    return field_of(model, field).get_db_prep_save(value, connection)
+
+
+def now_sql() -> str:
+    """The database's clock, as it stands when the statement begins."""
+    if connection.vendor == "postgresql":
+        return "STATEMENT_TIMESTAMP()"
+    return "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'now')"

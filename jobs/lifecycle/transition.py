@@ -1,0 +1,158 @@
+"""The one place where a job changes its status: row, counters and event together."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from jobs.db import Now
+from jobs.exceptions import JobyardError
+from jobs.given import Among, Given, GivenList
+from jobs.lifecycle import counts, events, wake_up
+from jobs.lifecycle.locked_job import LOCKED_FIELDS, AnyJob
+from jobs.lifecycle.sql.built_once import Statement, built_once, update
+from jobs.lifecycle.sql.insert import field_of
+from jobs.models import Job, JobQuerySet, PhaseProgress, QualityProgress
+from jobs.states import (
+    TERMINAL,
+    TRANSITIONS,
+    UNFINISHED_PHASE,
+    UNFINISHED_QUALITY,
+    Bucket,
+    EventName,
+    Hold,
+    PhaseStatus,
+    QualityStatus,
+    Status,
+    bucket_of,
+)
+
+NO_CLAIM = {"claim_id": None, "worker_id": None, "claimed_at": None, "lease_expires_at": None, "unlisted_beats": 0}
+NOTHING: Mapping[str, Any] = {}
+
+
+class TransitionRefused(JobyardError):
+    """Job {job_id} is {status} and cannot become {to}."""
+
+
+class MovedMeanwhile(JobyardError):
+    """Of the jobs {jobs}, {number} changed while they were locked: a hook must not end, cancel or retry its own job."""
+
+
+def lock(jobs: JobQuerySet, *, skip_locked: bool = False, limit: int | None = None) -> list[Job]:
+    """Lock rows in id order, so that two verbs that want the same rows wait for each other and not in a circle.
+
+    The conditions of `jobs` are the guard: PostgreSQL looks at them again once it has the lock, and SQLite
+    holds the whole database. Nothing can change a locked row until the transaction ends.
+    """
+    return list(locking(jobs, skip_locked=skip_locked).only(*LOCKED_FIELDS)[:limit])
+
+
+def locking(jobs: JobQuerySet, *, skip_locked: bool = False) -> JobQuerySet:
+    return jobs.order_by("id").select_for_update(no_key=True, skip_locked=skip_locked)
+
+
+def move(
+    jobs: Sequence[AnyJob],
+    to: Status,
+    event: EventName,
+    *,
+    reason: str = "",
+    outcome: str = "",
+    delay: float = 0,
+    given: Mapping[str, Any] = NOTHING,
+    **changes: Any,
+) -> None:
+    """Move locked jobs to a status, with the same changes for all of them; `given` is what those refer to."""
+    if not jobs:
+        return
+    for job in jobs:
+        if to not in TRANSITIONS[Status(job.status)]:
+            raise TransitionRefused(job_id=job.pk, status=job.status, to=to)
+    ids = [job.pk for job in jobs]
+    if to != Status.RUNNING:  # the event names the holder: a claim is on the row before its end, and after its start
+        events.record_of(ids, event, reason=reason, outcome=outcome)
+    changes = dict(status=to, **implied_by(to, delay), **changes)
+    moved = write(jobs, changes, {"delay": timedelta(seconds=delay), **given})
+    if moved != len(ids):  # only this transaction itself could: what it did is undone with it
+        raise MovedMeanwhile(jobs=ids, number=len(ids) - moved)
+    if to == Status.RUNNING:
+        events.record_of(ids, event, reason=reason, outcome=outcome)
+    settle_parts(ids, to)
+    count(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE))
+    if to == Status.PENDING and delay <= wake_up.SOON:
+        wake_up.send(job.queue for job in jobs)
+
+
+def write(jobs: Sequence[AnyJob], changes: Mapping[str, Any], given: Mapping[str, Any]) -> int:
+    """Write the changes into the rows that are still as they were locked; returns how many."""
+    claims = {job.claim_id for job in jobs}
+    expressions = tuple((name, value if is_expression(value) else None) for name, value in changes.items())
+    return write_of(expressions, None in claims).run(
+        ids=[job.pk for job in jobs],
+        claims=claims - {None},
+        statuses={job.status for job in jobs},
+        **given,
+        **changes,
+    )
+
+
+@built_once
+def write_of(expressions: tuple[tuple[str, Any], ...], unclaimed: bool) -> Statement:
+    """An expression is a part of the statement; any other value is given."""
+    changes = {name: expression or Given(name, field_of(Job, name)) for name, expression in expressions}
+    return update(Job.objects.with_ids(GivenList("ids")).filter(as_locked(unclaimed)), changes)
+
+
+def is_expression(value: Any) -> bool:
+    return hasattr(value, "resolve_expression")
+
+
+def as_locked(unclaimed: bool) -> Q:
+    """Still in the status, and with the claim, that the rows were locked with."""
+    held = Q(Among("claim_id", GivenList("claims")))
+    return Q(held | Q(claim_id=None) if unclaimed else held, Among("status", GivenList("statuses")))
+
+
+def implied_by(to: Status, delay: float) -> dict[str, Any]:
+    """The columns that follow from the new status alone; claiming sets its own."""
+    if to == Status.RUNNING:
+        return {}
+    if to in TERMINAL:
+        return {**NO_CLAIM, "finished_at": Now(), "hold": Hold.NONE}
+    return {
+        **NO_CLAIM,
+        "run_after": Now() + Given("delay", models.DurationField()),
+        "hold": Hold.SCHEDULED if delay > 0 else Hold.NONE,
+        "finished_at": None,
+        "stale_at": None,
+    }
+
+
+def count(jobs: Sequence[AnyJob], into: Bucket | None) -> None:
+    """Count jobs out of the bucket they were in, and into another one (None: they are deleted)."""
+    changes: Counter[tuple[str, Bucket]] = Counter()
+    for (queue, status, hold), number in Counter((job.queue, job.status, job.hold) for job in jobs).items():
+        changes[queue, bucket_of(status, hold)] -= number
+        if into is not None:
+            changes[queue, into] += number
+    counts.add(changes)
+
+
+def settle_parts(job_ids: Sequence[int], to: Status) -> None:
+    """Phases and qualities follow their job. A phase cut off by a crash keeps saying running: that shows it."""
+    if to in (Status.RUNNING, Status.COMPLETED):
+        return
+    phases = PhaseProgress.objects.filter(job__in=job_ids)
+    qualities = QualityProgress.objects.filter(job__in=job_ids)
+    if to == Status.CANCELLED:
+        phases.filter(status__in=UNFINISHED_PHASE).update(status=PhaseStatus.CANCELLED, finished_at=Now())
+        qualities.filter(status__in=UNFINISHED_QUALITY).update(status=QualityStatus.CANCELLED, finished_at=Now())
+    elif to == Status.FAILED:
+        phases.filter(status=PhaseStatus.RUNNING).update(status=PhaseStatus.FAILED, finished_at=Now())
+        qualities.filter(status=QualityStatus.IN_PROGRESS).update(status=QualityStatus.FAILED, finished_at=Now())
+    elif to == Status.PENDING:
+        qualities.filter(status=QualityStatus.IN_PROGRESS).update(status=QualityStatus.PENDING)

@@ -1,0 +1,130 @@
+"""What happens to workers: registered, busy and idle, disabled by an operator, drained."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, Count, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Coalesce
+
+from jobs.db import Now, transactional
+from jobs.exceptions import InvalidInput, WorkerNotFound
+from jobs.given import Among, GivenList
+from jobs.lifecycle import events, grace
+from jobs.lifecycle.new_job import check_queue, check_text
+from jobs.lifecycle.sql.built_once import Statement, built_once, update
+from jobs.models import Job, Worker, WorkerQuerySet
+from jobs.process_identity import ProcessIdentity
+from jobs.sanitise import clean_json
+from jobs.states import LIVE_WORKER, EventName, Status, WorkerStatus, WorkerType
+
+MAX_FACTS = 10 * 1024
+MOST_SLOTS = 2**15 - 1  # what the column holds
+ANY = Q()
+
+
+@transactional
+def register(
+    name: str,
+    process: ProcessIdentity,
+    *,
+    queues: Sequence[str] = (),
+    slots: int = 1,
+    worker_type: WorkerType = WorkerType.LOCAL,
+    version: str = "",
+    capabilities: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Worker:
+    """Make a worker known. Each process is a new worker: the claims of its predecessor are not its own."""
+    if not check_text("worker name", name, 200).strip():
+        raise InvalidInput("A worker needs a name.")
+    if isinstance(slots, bool) or not isinstance(slots, int) or not 1 <= slots <= MOST_SLOTS:
+        raise InvalidInput(f"A worker has 1 to {MOST_SLOTS} slots, not {slots!r}.")
+    facts = clean_json(dict(capabilities or {}), MAX_FACTS)
+    worker = Worker.objects.create(
+        name=name,
+        type=worker_type,
+        hostname=process.hostname,
+        pid=process.pid,
+        boot_id=process.boot_id,
+        pid_namespace=process.pid_namespace,
+        start_ticks=process.start_ticks,
+        queues=[check_queue(queue) for queue in queues],
+        slots=slots,
+        version=check_text("version", version, 50),
+        gpu=bool(facts.get("gpu")),
+        capabilities=facts,
+        metadata=clean_json(dict(metadata or {}), MAX_FACTS),
+        registered_at=Now(),
+    )
+    worker.refresh_from_db()
+    grace.ensure_service()
+    events.record([events.of_worker(worker, EventName.WORKER_ONLINE, "registered")])
+    return worker
+
+
+def refresh_status(worker_ids: Collection[UUID | None]) -> None:
+    """Idle while there is a free slot, else busy. Offline and disabled are for others to undo."""
+    if known := [pk for pk in worker_ids if pk]:
+        status_of_each().run(workers=known)
+
+
+@built_once
+def status_of_each() -> Statement:
+    workers, should = Worker.objects.live().filter(Among("pk", GivenList("workers"))), busy_or_idle()
+    return update(workers.exclude(status=should), {"status": should})
+
+
+def busy_or_idle() -> Case:
+    running = (
+        Job.objects.filter(worker=OuterRef("pk"), status=Status.RUNNING)
+        .order_by()
+        .values("worker")
+        .annotate(jobs=Count("pk"))
+        .values("jobs")
+    )
+    full = Q(slots__lte=Coalesce(Subquery(running), 0))
+    return Case(When(full, then=Value(WorkerStatus.BUSY)), default=Value(WorkerStatus.IDLE))
+
+
+@transactional
+def disable(worker_id: UUID, reason: str = "") -> Worker:
+    """An operator's word: it claims nothing, and its running jobs are stopped and released. Only `enable` undoes it."""
+    return _set(worker_id, EventName.WORKER_DISABLED, reason, status=WorkerStatus.DISABLED)
+
+
+@transactional
+def enable(worker_id: UUID) -> Worker:
+    """Back to offline: its next heartbeat, if it still lives, makes it idle or busy."""
+    return _set(
+        worker_id, EventName.WORKER_ENABLED, "", only=Q(status=WorkerStatus.DISABLED), status=WorkerStatus.OFFLINE
+    )
+
+
+@transactional
+def drain(worker_id: UUID) -> Worker:
+    """Ask a worker to finish what it runs, claim nothing more, and exit."""
+    return _set(worker_id, None, "", drain_requested=True)
+
+
+@transactional
+def sign_off(worker_id: UUID) -> Worker:
+    """A worker that exits says so, instead of being found missing later."""
+    return _set(
+        worker_id, EventName.WORKER_OFFLINE, "signed off", only=Q(status__in=LIVE_WORKER), status=WorkerStatus.OFFLINE
+    )
+
+
+def _set(worker_id: UUID, event: EventName | None, reason: str, only: Q = ANY, **changes: Any) -> Worker:
+    worker = find(Worker.objects.select_for_update(no_key=True), worker_id)
+    if Worker.objects.filter(only, pk=worker_id).update(**changes) and event:
+        events.record([events.of_worker(worker, event, reason)])
+    worker.refresh_from_db()
+    return worker
+
+
+def find(workers: WorkerQuerySet, worker_id: UUID) -> Worker:
+    worker = workers.filter(pk=worker_id).first()
+    if worker is None:
+        raise WorkerNotFound(worker_id=worker_id)
+    return worker

@@ -1,0 +1,120 @@
+"""Log lines for machines and people: one line for each event whatever it says, as key=value or as JSON.
+
+`"formatters": {"line": {"()": "jobs.logs.formatter"}}` in LOGGING takes the one that JOBS_LOG_FORMAT names.
+"""
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from django.core.exceptions import ImproperlyConfigured
+
+from jobs.conf import conf
+from jobs.sanitise import clean_text, cut_middle, redact
+
+# What a line says besides its message, where the record has it. Nothing else: an extra may be anybody's secret.
+EXTRAS = ("job", "attempt", "kind", "worker")
+LONGEST = 32 * 1024  # characters of one value
+# Control characters, line and paragraph separators, what turns the direction of writing, and lone surrogates.
+UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+BARE = re.compile(r"[^\s\"'=\\\[\]{}]+")
+SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+Value = str | int
+
+
+class LineFormatter(logging.Formatter):
+    """What both formats say of a record, in order: time, level, logger, message, extras, exception, stack."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self.line(dict(self.values(record)))
+
+    def line(self, values: dict[str, Value]) -> str:
+        raise NotImplementedError
+
+    def values(self, record: logging.LogRecord) -> Iterator[tuple[str, Value]]:
+        yield "time", time_of(record)
+        yield "level", record.levelname
+        yield "logger", record.name
+        yield "message", clean_text(message_of(record), LONGEST)
+        for name in EXTRAS:
+            value = getattr(record, name, None)
+            if value not in (None, ""):
+                yield name, value if type(value) is int else clean_text(value, LONGEST)
+        if exception := self.exception_of(record):
+            yield "exception", exception
+        if record.stack_info:
+            yield "stack", clean_text(record.stack_info, LONGEST)
+
+    def exception_of(self, record: logging.LogRecord) -> str:
+        """The traceback without secrets of the environment: a failing call shows its source, and its message more."""
+        try:
+            text = self.formatException(record.exc_info) if record.exc_info else record.exc_text or ""
+        except Exception as error:  # an exception may break whoever prints it
+            text = f"<exception is not readable: {type(error).__name__}>"
+        return cut_middle(redact(clean_text(text, 10 * LONGEST)), LONGEST)
+
+
+class KeyValueFormatter(LineFormatter):
+    """`time=2026-05-01T10:00:00.000Z level=INFO logger=jobs.worker message="job completed" job=7`"""
+
+    def line(self, values: dict[str, Value]) -> str:
+        return " ".join(f"{name}={quoted(value)}" for name, value in values.items())
+
+
+class JsonFormatter(LineFormatter):
+    """One JSON object a line, with the same names."""
+
+    def line(self, values: dict[str, Value]) -> str:
+        return UNSAFE.sub(json_escape, json.dumps(values, ensure_ascii=False))
+
+
+class StderrHandler(logging.Handler):
+    """Writes to whatever standard error is now, so that lines do not tear a live display apart."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+        except Exception:  # a closed terminal must not end the thread that wanted to say something
+            self.handleError(record)
+
+
+def formatter() -> logging.Formatter:
+    """The formatter that JOBS_LOG_FORMAT names."""
+    try:
+        return JsonFormatter() if conf.LOG_FORMAT == "json" else KeyValueFormatter()
+    except ImproperlyConfigured:  # logging is set up before the system check that says what is wrong
+        return KeyValueFormatter()
+
+
+def time_of(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def message_of(record: logging.LogRecord) -> str:
+    try:
+        return record.getMessage()
+    except Exception as error:  # arguments that do not fit, or cannot be printed: say what can be said
+        return f"{clean_text(record.msg, LONGEST)} <its arguments do not fit: {type(error).__name__}>"
+
+
+def quoted(value: Value) -> str:
+    text = str(value)
+    if BARE.fullmatch(text) and not UNSAFE.search(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + UNSAFE.sub(escape, escaped) + '"'
+
+
+def escape(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    return SHORT_ESCAPES.get(character) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+def json_escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"

@@ -1,0 +1,27 @@
+"""The tables. Reads live in `jobs.selectors`, writes of job state in `jobs.lifecycle`."""
+
+from jobs.models.claim import Claim
+from jobs.models.job import Job, JobQuerySet
+from jobs.models.job_event import JobEvent
+from jobs.models.phase_progress import PhaseProgress
+from jobs.models.quality_progress import QualityProgress
+from jobs.models.queue import Queue, QueueDelta, QueueTotal
+from jobs.models.service_beat import ServiceBeat
+from jobs.models.turn import Turn
+from jobs.models.worker import Worker, WorkerQuerySet
+
+__all__ = [
+    "Claim",
+    "Job",
+    "JobEvent",
+    "JobQuerySet",
+    "PhaseProgress",
+    "QualityProgress",
+    "Queue",
+    "QueueDelta",
+    "QueueTotal",
+    "ServiceBeat",
+    "Turn",
+    "Worker",
+    "WorkerQuerySet",
+]

@@ -1,0 +1,59 @@
+"""Where each queue stands: its first ready job per priority, found in a few index probes however long the queue is."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from jobs.models.job import Job
+from jobs.models.queue import Queue
+
+# A loose index scan: from each queue to the next, and within it from each priority to the next lower one.
+HEADS = """
+WITH RECURSIVE
+queues(name) AS (
+    SELECT MIN(queue) FROM {job} WHERE {ready}
+    UNION ALL
+    SELECT (SELECT MIN(queue) FROM {job} WHERE {ready} AND queue > queues.name) FROM queues WHERE name IS NOT NULL
+),
+heads(queue, priority) AS (
+    SELECT name, (SELECT MAX(priority) FROM {job} WHERE {ready} AND queue = queues.name)
+    FROM queues WHERE name IS NOT NULL {served}
+    UNION ALL
+    SELECT queue, (SELECT MAX(priority) FROM {job} WHERE {ready} AND queue = heads.queue AND priority < heads.priority)
+    FROM heads WHERE priority IS NOT NULL
+)
+SELECT queue, priority,
+    (SELECT MIN(run_after) FROM {job} j WHERE {ready} AND j.queue = heads.queue AND j.priority = heads.priority)
+FROM heads WHERE priority IS NOT NULL
+"""
+# Not in the walk from queue to queue: to get past a paused one that way, all its jobs would be read.
+NOT_PAUSED = "AND NOT EXISTS (SELECT 1 FROM {queue} WHERE {queue}.name = queues.name AND {queue}.paused)"
+
+
+@dataclass(frozen=True)
+class Head:
+    queue: str
+    priority: int
+    run_after: datetime
+
+
+def ready_heads(*, paused: bool = True) -> list[Head]:
+    """The heads of all queues (`paused=False`: of those not paused), the one to be served first at the front."""
+    served = "" if paused else NOT_PAUSED.format(queue=connection.ops.quote_name(Queue._meta.db_table))
+    statement = HEADS.format(
+        job=connection.ops.quote_name(Job._meta.db_table), ready="status = 'pending' AND hold = ''", served=served
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        rows = cursor.fetchall()
+    field = Job._meta.get_field("run_after")
+    converters = connection.ops.get_db_converters(field.get_col(Job._meta.db_table))
+
+    def converted(value: object) -> datetime:
+        for convert in converters:
+            value = convert(value, field, connection)
+        return value  # type: ignore[return-value]  # the converters of a DateTimeField end in one
+
+    heads = [Head(queue, priority, converted(run_after)) for queue, priority, run_after in rows]
+    return sorted(heads, key=lambda head: (-head.priority, head.run_after))

@@ -1,0 +1,78 @@
+"""Finds jobs: one filter for the command line, the admin and, later, HTTP."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import reduce
+from operator import or_
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from jobs.exceptions import InvalidInput, JobNotFound
+from jobs.lifecycle.new_job import check_queue, check_text
+from jobs.models import Job, JobQuerySet
+from jobs.models.job import IN_STATUS
+from jobs.states import ACTIVE, ShownState, Status
+
+
+@dataclass(frozen=True)
+class JobFilter:
+    """Everything given must match; nothing given matches every job."""
+
+    ids: tuple[int, ...] = ()
+    statuses: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    queue: str | None = None
+    scope: str | None = None
+    kind: str | None = None
+    older_than: timedelta | None = None
+
+
+def find_jobs(which: JobFilter) -> JobQuerySet:
+    jobs = Job.objects.filter(conditions(which))
+    if which.states:
+        jobs = jobs.in_states(known(which.states, ShownState))
+    return jobs
+
+
+def conditions(which: JobFilter) -> Q:
+    condition = Q()
+    if which.ids:
+        condition &= Q(pk__in=which.ids)
+    if which.statuses:
+        condition &= any_of(IN_STATUS[Status(status)] for status in known(which.statuses, Status))
+    if which.queue is not None:
+        condition &= Q(queue=check_queue(which.queue))
+    if which.scope is not None:
+        condition &= Q(scope=check_text("scope", which.scope, 200))
+    if which.kind is not None:
+        condition &= Q(kind=check_text("kind", which.kind, 100))
+    if which.older_than is not None:
+        ago = Now() - which.older_than
+        condition &= Q(finished_at__lt=ago) | Q(finished_at=None, enqueued_at__lt=ago)
+    return condition
+
+
+def any_of(conditions: Iterable[Q]) -> Q:
+    return reduce(or_, conditions)
+
+
+def known(words: tuple[str, ...], states: type[Status] | type[ShownState]) -> tuple[str, ...]:
+    for word in words:
+        if word not in list(states):
+            raise InvalidInput(f"There is no state {word!r}; choose from {', '.join(states)}.")
+    return words
+
+
+def get_job(job_id: int) -> Job:
+    """One job with its derived state; raises JobNotFound."""
+    job = Job.objects.with_state().filter(pk=job_id).first()
+    if job is None:
+        raise JobNotFound(job_id=job_id)
+    return job
+
+
+def active_among(job_ids: Iterable[int]) -> set[int]:
+    """Which of these jobs are pending or running."""
+    return set(Job.objects.with_ids(job_ids).filter(status__in=ACTIVE).values_list("pk", flat=True))

@@ -1,0 +1,161 @@
+"""Every state there is, and the moves allowed between them: data only."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """What is stored of a job."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ACTIVE = (Status.PENDING, Status.RUNNING)
+TERMINAL = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
+
+TRANSITIONS: Mapping[Status, frozenset[Status]] = {
+    Status.PENDING: frozenset({Status.RUNNING, Status.CANCELLED}),
+    Status.RUNNING: frozenset(
+        {Status.PENDING, Status.COMPLETED, Status.FAILED, Status.CANCELLED},
+    ),
+    Status.COMPLETED: frozenset({Status.PENDING}),
+    Status.FAILED: frozenset({Status.PENDING}),
+    Status.CANCELLED: frozenset({Status.PENDING}),
+}
+
+
+class Hold(StrEnum):
+    """Why a pending job stays out of the ready index."""
+
+    NONE = ""
+    SCHEDULED = "scheduled"
+
+
+class Bucket(StrEnum):
+    """What queue counters count: the statuses, with jobs scheduled for later told apart."""
+
+    PENDING = "pending"
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+def bucket_of(status: str, hold: str) -> Bucket:
+    if status == Status.PENDING and hold == Hold.SCHEDULED:
+        return Bucket.SCHEDULED
+    return Bucket(status)
+
+
+class ShownState(StrEnum):
+    """What people are shown: derived from a job's row, never stored."""
+
+    UNCLAIMED = "unclaimed"
+    SCHEDULED = "scheduled"
+    RETRYING = "retrying"
+    CLAIMED = "claimed"
+    EXPIRED = "expired"
+    STALLED = "stalled"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class WorkerStatus(StrEnum):
+    ACTIVE = "active"
+    IDLE = "idle"
+    BUSY = "busy"
+    OFFLINE = "offline"
+    DISABLED = "disabled"
+
+
+# A worker in one of these may claim; offline and disabled ones may not.
+LIVE_WORKER = (WorkerStatus.ACTIVE, WorkerStatus.IDLE, WorkerStatus.BUSY)
+
+
+class WorkerType(StrEnum):
+    LOCAL = "local"
+    REMOTE = "remote"
+
+
+class PhaseStatus(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+# Derived: a phase that still says running although its attempt is over.
+PHASE_INTERRUPTED = "interrupted"
+
+
+class QualityStatus(StrEnum):
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+UNFINISHED_PHASE = (PhaseStatus.PENDING, PhaseStatus.RUNNING)
+UNFINISHED_QUALITY = (QualityStatus.PENDING, QualityStatus.IN_PROGRESS)
+
+
+class Accelerator(StrEnum):
+    """Whether a job wants a GPU worker: no, if one is free, or nothing else."""
+
+    NONE = ""
+    PREFER = "prefer"
+    REQUIRE = "require"
+
+
+class Verdict(StrEnum):
+    """How a worker says its claim ended."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RELEASED = "released"
+    CRASHED = "crashed"
+
+
+class Unique(StrEnum):
+    """How long a dedupe key keeps other jobs away."""
+
+    ACTIVE = "active"
+    EVER = "ever"
+
+
+class EventName(StrEnum):
+    ENQUEUED = "enqueued"
+    CLAIMED = "claimed"
+    STARTED = "started"
+    PROGRESSED = "progressed"
+    PHASE_COMPLETED = "phase_completed"
+    QUALITY_COMPLETED = "quality_completed"
+    RETRYING = "retrying"
+    RELEASED = "released"
+    REAPED = "reaped"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCEL_REQUESTED = "cancel_requested"
+    CANCELLED = "cancelled"
+    REQUEUED = "requeued"
+    REPRIORITISED = "reprioritised"
+    STALE = "stale"
+    DELETED = "deleted"
+    WEBHOOK_DELIVERED = "webhook_delivered"
+    WEBHOOK_FAILED = "webhook_failed"
+    WORKER_ONLINE = "worker_online"
+    WORKER_OFFLINE = "worker_offline"
+    WORKER_DISABLED = "worker_disabled"
+    WORKER_ENABLED = "worker_enabled"
+    QUEUE_PAUSED = "queue_paused"
+    QUEUE_RESUMED = "queue_resumed"

@@ -1,0 +1,1 @@
+"""The process that works: it claims, runs handlers, beats and stops when asked."""

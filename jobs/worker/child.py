@@ -1,0 +1,194 @@
+"""A child: the process that runs handlers. It talks to the supervisor alone, never to the queue."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
+from time import monotonic
+
+from django.db import close_old_connections, connections
+
+from jobs.handlers.base import ClaimRef, Outcome
+from jobs.handlers.context import Context
+from jobs.handlers.folders import Folders
+from jobs.handlers.process import STOP_SIGNALS
+from jobs.handlers.registry import registry
+from jobs.worker.attempt import Attempt
+from jobs.worker.board import Board
+from jobs.worker.connections import clean_connections
+from jobs.worker.execution import outcome_of_stop, run_attempt
+from jobs.worker.leases import last_moment, margin
+from jobs.worker.leftovers import kill_own_children
+from jobs.worker.messages import Ended, Reason, Recall, Reply, Returned, Run, Stop
+from jobs.worker.nursery import ChildMain
+from jobs.worker.outbox import Outbox
+from jobs.worker.reporting import AttemptReporter, Replies
+from jobs.worker.slots import MainSlot, Slot, ThreadSlot
+
+LOOK_AT_LEASES = 0.1  # seconds
+
+
+def is_exclusive(attempt: Attempt) -> bool:
+    kind = registry.find(attempt.job.kind)
+    return bool(kind and kind.exclusive)
+
+
+def child_main(worker_name: str, folders: Folders) -> ChildMain:
+    def main(connection: Connection, board: int, slots: int) -> None:
+        for number in STOP_SIGNALS:  # as a function: what is ignored would be ignored by the programs it starts, too
+            signal.signal(number, lambda number, frame: None)
+        Child(connection, Board(board), slots, worker_name, folders).run()
+
+    return main
+
+
+class Child:
+    def __init__(self, connection: Connection, board: Board, slots: int, worker_name: str, folders: Folders) -> None:
+        self.connection, self.board, self.worker_name, self.folders = connection, board, worker_name, folders
+        self.outbox = Outbox(connection, on_broken=lambda: os._exit(1))  # nobody would hear how our attempts end
+        self.replies = Replies()
+        self.inbox: SimpleQueue[Attempt | None] = SimpleQueue()
+        self.attempts: dict[ClaimRef, Attempt] = {}
+        self.attendance, self.at_work = threading.Lock(), 0
+        self.pid, self.folder, self.umask = os.getpid(), os.getcwd(), os.umask(0)
+        os.umask(self.umask)
+        self.main_slot = MainSlot(self.inbox, self.work)
+        self.thread_slots = [ThreadSlot(self.inbox, self.work) for _ in range(slots - 1)]
+
+    @property
+    def slots(self) -> Sequence[Slot]:
+        return [self.main_slot, *self.thread_slots]
+
+    def run(self) -> None:
+        self.outbox.start()
+        threading.Thread(target=self.obey, name="orders", daemon=True).start()
+        for slot in self.slots:
+            slot.start()
+        self.main_slot.loop()
+        connections.close_all()
+
+    def obey(self) -> None:
+        """Read orders until the supervisor closes the pipe, or is gone."""
+        while True:
+            try:
+                while not self.connection.poll(self.patience()):
+                    self.watch_leases()
+                    self.main_slot.insist()
+                order = self.connection.recv()
+            except (EOFError, OSError):
+                return self.leave()
+            if isinstance(order, Run):
+                self.take(order)
+            elif isinstance(order, Stop):
+                self.stop(order)
+            elif isinstance(order, Reply):
+                self.replies.arrived(order)
+            elif isinstance(order, Recall):
+                self.give_back()
+
+    def patience(self) -> float | None:
+        restless = self.main_slot.asked or any(is_exclusive(attempt) for attempt in list(self.attempts.values()))
+        return LOOK_AT_LEASES if restless else None
+
+    def watch_leases(self) -> None:
+        """The supervisor does this, too, but may be frozen while we are not."""
+        for attempt in filter(is_exclusive, list(self.attempts.values())):
+            left = self.board.lease_ends_at(attempt.place) - monotonic()
+            if left < last_moment(attempt.job):
+                self.board.yield_lease(attempt.place)
+                os._exit(1)
+            if left < margin(attempt.job) and attempt.reason is None:
+                self.stop(Stop(attempt.job.claim, Reason.LEASE, force=True))
+
+    def take(self, order: Run) -> None:
+        for place, job in order.jobs:
+            attempt = Attempt(job, place)
+            self.attempts[job.claim] = attempt
+            self.inbox.put(attempt)
+
+    def stop(self, order: Stop) -> None:
+        attempt = self.attempts.get(order.claim)
+        if attempt is None:
+            return  # it has just ended
+        if not attempt.lost:
+            attempt.reason = order.reason
+        if order.force:
+            for slot in self.slots:
+                slot.interrupt(attempt)
+
+    def give_back(self) -> None:
+        """What no slot has taken yet goes back, as if it had never come."""
+        claims: list[ClaimRef] = []
+        try:
+            while True:
+                attempt = self.inbox.get_nowait()
+                if attempt is not None:
+                    del self.attempts[attempt.job.claim]
+                    claims.append(attempt.job.claim)
+        except Empty:
+            self.outbox.say(Returned(tuple(claims)))
+
+    def leave(self) -> None:
+        """Idle: end in order. At work: the supervisor is dead, and nobody wants the outcome; end at once."""
+        if self.attempts:
+            os._exit(1)
+        for _ in self.slots:
+            self.inbox.put(None)
+
+    def work(self, attempt: Attempt, slot: Slot) -> None:
+        with self.attending():
+            self.execute(attempt, slot)
+
+    def end_if_copy(self) -> None:
+        """A handler that forks and returns twice: the copy must not go on with our jobs, pipes and connections."""
+        if os.getpid() != self.pid:
+            os._exit(0)
+
+    @contextmanager
+    def attending(self) -> Iterator[None]:
+        """When the last one leaves, what all of them started and forgot is killed; nobody begins meanwhile."""
+        with self.attendance:
+            self.at_work += 1
+        try:
+            yield
+        finally:
+            with self.attendance:
+                self.at_work -= 1
+                if self.at_work == 0:
+                    kill_own_children()
+                    self.restore_process()
+
+    def restore_process(self) -> None:
+        """What a handler changed of the process is not for the next one."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        os.umask(self.umask)
+        os.chdir(self.folder)
+
+    def execute(self, attempt: Attempt, slot: Slot) -> None:
+        claim = attempt.job.claim
+        attempt.began = monotonic()
+        self.board.begin(attempt.place)
+        lease_ends_at = partial(self.board.lease_ends_at, attempt.place)
+        reporter = AttemptReporter(attempt, self.outbox.say, self.replies, lease_ends_at)
+        context = Context(attempt.job, reporter, attempt, self.folders, self.worker_name, slot.on_task)
+
+        def handle() -> Outcome | None:
+            with clean_connections():
+                try:
+                    return run_attempt(attempt, context)
+                finally:
+                    self.end_if_copy()
+
+        try:
+            outcome = slot.run(attempt, handle, partial(outcome_of_stop, attempt))
+        except BaseException as error:  # an interruption that came between two lines of ours
+            outcome = outcome_of_stop(attempt, error)
+        self.board.end(attempt.place)
+        del self.attempts[claim]
+        self.outbox.say(Ended(claim, outcome, attempt.seconds))
+        context.remove_scratch()
+        close_old_connections()

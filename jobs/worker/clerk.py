@@ -1,0 +1,267 @@
+"""The clerk: the thread that speaks with the queue for the supervisor. It claims, reports and hands outcomes in.
+
+The supervisor never waits for it: through an outage it repeats one call, while handlers run on and clocks are watched.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TypeVar
+
+from jobs.exceptions import ClaimExpired, JobyardError, WorkerNotFound
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
+from jobs.worker.ledger import Ledger
+from jobs.worker.messages import Asked
+from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueUnavailable
+from jobs.worker.reporting import News, merged
+
+logger = logging.getLogger("jobs.worker")
+R = TypeVar("R")
+REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+
+
+class GivenUp(Exception):
+    """The worker must exit although the queue does not answer: the reaper will find what was not told."""
+
+
+@dataclass
+class Tray:
+    """What waits for the clerk."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    reports: dict[ClaimRef, Report] = field(default_factory=dict)
+    asked: list[tuple[Asked, "Reply"]] = field(default_factory=list)
+    claim: ClaimOrder | None = None
+
+
+Reply = Callable[[Exception | None], None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a look for work brought; where it brought nothing, when to look again at the latest."""
+
+    order: ClaimOrder
+    jobs: list[ClaimedJob]
+    next_due_in: float | None = None
+
+
+class Clerk(threading.Thread):
+    def __init__(
+        self,
+        client: QueueClient,
+        ledger: Ledger,
+        *,
+        reaps_first: bool,
+        on_registered: Callable[[str], None],
+        on_found: Callable[[Found], None],
+        on_finished: Callable[[list[Answer]], None],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        super().__init__(name="clerk", daemon=True)
+        self.client, self.ledger = client, ledger
+        self.reaps_first = reaps_first
+        self.on_registered, self.on_found = on_registered, on_found
+        self.on_finished, self.on_failure = on_finished, on_failure
+        self._tray = Tray()
+        self._wake = threading.Condition()
+        self._closing = False
+        self._give_up = threading.Event()
+        self._reported_at: dict[ClaimRef, float] = {}
+        self._news: dict[ClaimRef, News] = {}
+        self._urgent: set[ClaimRef] = set()
+
+    # What the supervisor puts on the tray
+
+    def finish(self, outcome: Outcome) -> None:
+        with self._wake:
+            self._tray.outcomes.append(outcome)
+            self._wake.notify()
+
+    def report(self, report: Report) -> None:
+        with self._wake:
+            if self._news.setdefault(report.claim, News()).is_in(report):
+                self._urgent.add(report.claim)
+            self._tray.reports[report.claim] = merged(self._tray.reports.get(report.claim), report)
+            self._wake.notify()
+
+    def ask(self, asked: Asked, reply: Reply) -> None:
+        with self._wake:
+            self._tray.asked.append((asked, reply))
+            self._wake.notify()
+
+    def look(self, order: ClaimOrder) -> None:
+        with self._wake:
+            self._tray.claim = order
+            self._wake.notify()
+
+    def forget(self, claim: ClaimRef) -> None:
+        """The claim is over: nothing is to be said of it any more."""
+        with self._wake:
+            self.ledger.drop(claim)
+            self._urgent.discard(claim)
+            for known in (self._tray.reports, self._reported_at, self._news):
+                known.pop(claim, None)
+
+    def close(self) -> None:
+        """Do what is on the tray, then end."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify()
+
+    def hurry(self) -> None:
+        """Repeat no call that the queue does not answer."""
+        self._give_up.set()
+
+    def give_up(self) -> None:
+        """End even if the queue does not answer."""
+        self.hurry()
+        self.close()
+
+    # What the clerk does with it
+
+    def run(self) -> None:
+        try:
+            name = self.persist(self.client.register)
+            if self.reaps_first:
+                self.persist(self.client.reap)
+            self.on_registered(name)
+            while (tray := self.take()) is not None:
+                self.serve(tray)
+            self.sign_off()
+        except BaseException as error:  # without the clerk nothing goes on: the supervisor must know
+            self.on_failure(error)
+        finally:
+            self.client.hang_up()
+
+    def sign_off(self) -> None:
+        try:
+            self.persist(self.client.sign_off)
+        except WorkerNotFound as error:
+            logger.warning("could not sign off error=%r", str(error))
+
+    def take(self) -> Tray | None:
+        """Wait for something to do; reports that merely moved a number are let lie for a while."""
+        with self._wake:
+            while True:
+                tray, wait = self._tray, self.patience()
+                if tray.outcomes or tray.asked or tray.claim or wait == 0:
+                    self.leave_what_can_wait()
+                    return tray
+                if self._closing:
+                    return None
+                self._wake.wait(wait)
+
+    def patience(self) -> float | None:
+        """Seconds until a report should be sent; None if there is none."""
+        now = monotonic()
+        return min((self.due_in(claim, now) for claim in self._tray.reports), default=None)
+
+    def due_in(self, claim: ClaimRef, now: float) -> float:
+        if claim in self._urgent or self._closing:
+            return 0.0
+        return max(0.0, self._reported_at.get(claim, 0.0) + REPORT_AT_MOST_EVERY - now)
+
+    def leave_what_can_wait(self) -> None:
+        """A new tray. What is said of an attempt that asks, or has ended, goes with its last word and before it."""
+        tray, now = self._tray, monotonic()
+        now_due = {outcome.claim for outcome in tray.outcomes} | {asked.claim for asked, _ in tray.asked}
+        now_due |= {claim for claim in tray.reports if self.due_in(claim, now) == 0}
+        self._tray = Tray(reports={claim: tray.reports.pop(claim) for claim in tray.reports.keys() - now_due})
+        self._urgent -= now_due
+
+    def serve(self, tray: Tray) -> None:
+        self.client.rest()
+        for report in tray.reports.values():
+            self.deliver(report)
+        if tray.outcomes:
+            self.on_finished(self.hand_in(tray.outcomes))
+        for asked, reply in tray.asked:
+            reply(self.answer(asked))
+        if tray.claim:
+            self.on_found(self.claim(tray.claim))
+
+    def deliver(self, report: Report) -> None:
+        """A report that is refused costs nobody anything: whether the claim holds is found out in other ways, too."""
+        self._reported_at[report.claim] = monotonic()
+        refused = self.answer(Asked(0, report.claim, report))
+        if refused:
+            logger.warning("report refused job=%s reason=%r", report.claim.job_id, str(refused))
+
+    def answer(self, asked: Asked) -> Exception | None:
+        """Store what the handler waits for, or ask whether its claim holds; an expired claim is renewed first."""
+        try:
+            try:
+                self.ask_queue(asked)
+            except ClaimExpired:
+                self.renew()
+                self.ask_queue(asked)
+        except JobyardError as error:
+            return error
+        except GivenUp:
+            raise
+        except Exception as error:  # whatever one handler says: the others' worker goes on
+            logger.exception("a report could not be stored job=%s", asked.claim.job_id)
+            return JobyardError(f"This could not be stored: {error}")
+        return None
+
+    def ask_queue(self, asked: Asked) -> None:
+        if asked.report:
+            report = asked.report
+            self.persist(lambda: self.client.report(report))
+        else:
+            self.persist(lambda: self.client.verify(asked.claim))
+
+    def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
+        """As often as it takes: until an outcome is answered, the job is not over."""
+        answers = self.finish_all(outcomes)
+        expired = [outcome for outcome, answer in zip(outcomes, answers, strict=True) if is_expired(answer)]
+        if expired:
+            self.renew()
+            again = {answer.claim: answer for answer in self.finish_all(expired)}
+            answers = [again.get(answer.claim, answer) for answer in answers]
+        for outcome in outcomes:
+            self.forget(outcome.claim)
+        return answers
+
+    def finish_all(self, outcomes: Sequence[Outcome]) -> list[Answer]:
+        try:
+            return self.persist(lambda: self.client.finish(outcomes))
+        except GivenUp:
+            raise
+        except Exception:  # whatever one of them holds: the worker goes on
+            logger.exception("outcomes could not be told; the reaper will find their jobs jobs=%s",
+                             ",".join(str(outcome.claim.job_id) for outcome in outcomes))  # fmt: skip
+            return [Answer(outcome.claim) for outcome in outcomes]
+
+    def renew(self) -> None:
+        """All claims, not only the one in question: what a heartbeat does not list counts against it."""
+        try:
+            self.persist(lambda: self.client.heartbeat(self.ledger.claims()))
+        except WorkerNotFound:
+            logger.warning("this worker's row is gone")
+
+    def claim(self, order: ClaimOrder) -> Found:
+        began = monotonic()
+        jobs = self.persist(lambda: self.client.claim(order))
+        self.ledger.add(jobs, began)
+        return Found(order, jobs, None if jobs else self.persist(self.client.next_due_in))
+
+    def persist(self, call: Callable[[], R]) -> R:
+        """Repeat a call until the queue answers. Every call of a worker is safe to repeat."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                return call()
+            except QueueUnavailable as error:
+                logger.warning("queue unavailable, trying again pause=%.1f error=%r", pause, str(error))
+                if self._give_up.wait(pause):
+                    raise GivenUp(str(error)) from error
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def is_expired(answer: Answer) -> bool:
+    return isinstance(answer.refused, ClaimExpired)

@@ -1,0 +1,272 @@
+"""The crew: the children of a worker, and what each of them has to do."""
+
+import logging
+import os
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from time import monotonic
+
+from jobs.handlers.base import ClaimedJob, ClaimRef
+from jobs.worker.board import PLACES, Board
+from jobs.worker.messages import Order, Reason, Reply, Run, Stop, Word
+from jobs.worker.nursery import CannotFork, Nursery
+
+logger = logging.getLogger("jobs.worker")
+CRASHES_TO_GIVE_UP, CRASH_WINDOW = 5, 300.0
+HOPELESS = f"{CRASHES_TO_GIVE_UP} times in {CRASH_WINDOW / 60:g} minutes"
+RESTART_AFTER = (1.0, 4.0, 16.0, 60.0)  # seconds, by the number of crashes
+
+PATIENCE = 3.0  # seconds between the interruption of a handler and the end of its process
+MOST_AT_ONCE = PLACES // 2
+LONG = 0.1  # seconds: a job that takes longer is none of those that are run by the batch
+
+OnWords = Callable[["ChildHandle", list[Word]], None]
+OnEnd = Callable[["ChildHandle"], None]
+
+
+@dataclass(eq=False)
+class Assignment:
+    """A claimed job that a child has been given."""
+
+    job: ClaimedJob
+    child: "ChildHandle"
+    place: int
+    stop_reason: Reason | None = None
+    kill_at: float | None = None
+    progressed_at: float = 0.0
+
+    @property
+    def began_at(self) -> float | None:
+        return self.child.board.began_at(self.place)
+
+    @property
+    def has_yielded(self) -> bool:
+        return self.child.board.has_yielded(self.place)
+
+    @property
+    def ended_at(self) -> float | None:
+        """When its handler was through, whether or not we have heard how."""
+        return self.child.board.ended_at(self.place)
+
+    def stop(self, reason: Reason, *, patience: float | None = None) -> None:
+        """Ask the handler to stop; with patience, it is interrupted now and its child killed when that is over."""
+        if self.child.exit_code is not None:
+            return  # it is dead: how it died says what becomes of its jobs
+        if reason == Reason.LOST or self.stop_reason in (None, Reason.CANCELLED):
+            self.stop_reason = reason  # the first counts; but a lost claim is lost whatever else was asked
+        if patience is not None:
+            self.kill_at = min(self.kill_at or float("inf"), monotonic() + patience)
+        self.child.send(Stop(self.job.claim, self.stop_reason or reason, force=patience is not None))
+
+
+class ChildHandle:
+    """One child as the supervisor sees it. Two threads carry what is said, so that no child can hold us up."""
+
+    def __init__(self, nursery: Nursery, slots: int, *, isolated: bool, on_words: OnWords, on_hung_up: OnEnd) -> None:
+        memory = Board.new_memory()
+        try:
+            self.pid, self.connection = nursery.spawn(slots, memory)
+            self.board = Board(memory)
+        finally:
+            os.close(memory)
+        self.nursery, self.slots, self.isolated = nursery, slots, isolated
+        self.assignments: dict[ClaimRef, Assignment] = {}
+        self.free_places = deque(range(PLACES))
+        self.killed = False
+        self.exit_code: int | None = None
+        self.hung_up = False
+        self.last_ended_at = monotonic()
+        self.recalled = False
+        self._orders: SimpleQueue[Order | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=read, args=(self, self.connection, on_words, on_hung_up), daemon=True),
+            threading.Thread(target=write, args=(self.connection, self._orders), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def give(self, jobs: Sequence[ClaimedJob], lease_ends_at: Callable[[ClaimedJob], float]) -> None:
+        run = []
+        for job in jobs:
+            place = self.free_places.popleft()
+            self.board.clear(place)
+            self.board.set_lease(place, lease_ends_at(job))
+            self.assignments[job.claim] = Assignment(job, self, place)
+            run.append((place, job))
+        if len(self.assignments) == len(jobs):
+            self.last_ended_at = monotonic()
+        self.send(Run(tuple(run)))
+
+    def open_slots(self, now: float) -> int:
+        """Those that are free, or soon will be: what is put behind a job that takes long would only wait."""
+        begun = [assignment.began_at for assignment in self.assignments.values()]
+        return self.slots - sum(began is not None and now - began > LONG for began in begun)
+
+    def room(self, per_slot: int, now: float) -> int:
+        """How many more jobs it should be given."""
+        open_slots = self.open_slots(now)
+        ahead = len(self.assignments) - (self.slots - open_slots)
+        return max(0, min(open_slots * per_slot, MOST_AT_ONCE) - ahead)
+
+    def ended(self, claim: ClaimRef) -> Assignment | None:
+        """The assignment, which is the child's no more."""
+        assignment = self.assignments.pop(claim, None)
+        if assignment:
+            self.free_places.append(assignment.place)
+            self.last_ended_at = monotonic()
+            self.recalled = False
+        return assignment
+
+    def send(self, order: Order) -> None:
+        self._orders.put(order)
+
+    def reply(self, number: int, refused: Exception | None) -> None:
+        self.send(Reply(number, refused))
+
+    def retire(self) -> None:
+        """No more orders: it ends when it is through."""
+        self._orders.put(None)
+
+    def kill(self) -> None:
+        if not self.killed:
+            self.killed = True
+            self.nursery.kill(self.pid)
+
+    def hang_up(self) -> None:
+        """Hear what it has said, and no more."""
+        shut(self.connection, socket.SHUT_RD)
+
+    @property
+    def is_gone(self) -> bool:
+        """It has exited, and everything it said has been heard."""
+        return self.exit_code is not None and self.hung_up
+
+    def close(self) -> None:
+        """When it is gone; a process that it forked may still hold its end of the pipe."""
+        self.retire()
+        shut(self.connection, socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
+        self.connection.close()
+        self.board.close()
+
+
+def read(handle: ChildHandle, connection: Connection, on_words: OnWords, on_hung_up: OnEnd) -> None:
+    try:
+        while True:
+            on_words(handle, connection.recv())
+    except (EOFError, OSError):
+        pass  # it has hung up, as all do in the end
+    except Exception:  # what cannot be read: nothing that follows can be trusted
+        logger.exception("a child cannot be understood and is killed pid=%d", handle.pid)
+        handle.kill()
+    on_hung_up(handle)
+
+
+def write(connection: Connection, orders: "SimpleQueue[Order | None]") -> None:
+    try:
+        while (order := orders.get()) is not None:
+            connection.send(order)
+    except OSError:
+        pass  # the child is gone: who reads from it notices
+    except Exception:
+        logger.exception("a child cannot be told what to do")  # it ends when it sees the end of its orders
+    shut(connection, socket.SHUT_WR)  # the child sees the end of its orders, and can still say its last words
+
+
+def shut(connection: Connection, how: int) -> None:
+    try:
+        with socket.socket(fileno=os.dup(connection.fileno())) as end:
+            end.shutdown(how)
+    except OSError:
+        pass  # it is closed already
+
+
+@dataclass
+class Berth:
+    """A place in the pool: its child, and how often that crashed."""
+
+    child: ChildHandle | None = None
+    restart_at: float = 0.0
+    crashes: deque[float] = field(default_factory=deque)
+
+    def crashed(self) -> None:
+        now = monotonic()
+        self.child = None
+        self.crashes.append(now)
+        while self.crashes and self.crashes[0] < now - CRASH_WINDOW:
+            self.crashes.popleft()
+        self.restart_at = now + RESTART_AFTER[min(len(self.crashes), len(RESTART_AFTER)) - 1]
+
+    @property
+    def hopeless(self) -> bool:
+        return len(self.crashes) >= CRASHES_TO_GIVE_UP
+
+
+class Crew:
+    """The pool of children for short jobs, and one child each for jobs that must run alone."""
+
+    def __init__(self, nursery: Nursery, processes: int, concurrency: int, on_words: OnWords, on_end: OnEnd) -> None:
+        self.nursery, self.concurrency = nursery, concurrency
+        self.on_words, self.on_end = on_words, on_end
+        self.berths = [Berth() for _ in range(processes)]
+        self.alone: list[ChildHandle] = []
+
+    @property
+    def pool(self) -> list[ChildHandle]:
+        return [berth.child for berth in self.berths if berth.child]
+
+    @property
+    def children(self) -> list[ChildHandle]:
+        return self.pool + self.alone
+
+    @property
+    def occupied_slots(self) -> int:
+        return len(self.alone) + sum(min(child.slots, len(child.assignments)) for child in self.pool)
+
+    def assignments(self) -> list[Assignment]:
+        return [assignment for child in self.children for assignment in child.assignments.values()]
+
+    def find(self, pid: int) -> ChildHandle | None:
+        return next((child for child in self.children if child.pid == pid), None)
+
+    def man(self) -> None:
+        """Start the children that are missing, and whose time has come."""
+        for berth in self.berths:
+            if berth.child is None and monotonic() >= berth.restart_at:
+                try:
+                    berth.child = self.new_child(self.concurrency, isolated=False)
+                except CannotFork:
+                    berth.crashed()  # to be tried again after a while
+
+    def new_child_alone(self) -> ChildHandle:
+        child = self.new_child(1, isolated=True)
+        self.alone.append(child)
+        return child
+
+    def new_child(self, slots: int, *, isolated: bool) -> ChildHandle:
+        try:
+            return ChildHandle(self.nursery, slots, isolated=isolated, on_words=self.on_words, on_hung_up=self.on_end)
+        except OSError as error:  # too many open files
+            raise CannotFork from error
+
+    def remove(self, child: ChildHandle) -> None:
+        """A child is gone. Of the pool's, one that ended by itself counts as crashed."""
+        if child in self.alone:
+            self.alone.remove(child)
+        for berth in self.berths:
+            if berth.child is child:
+                if child.killed:
+                    berth.child = None
+                else:
+                    berth.crashed()
+        child.close()
+
+    @property
+    def hopeless(self) -> bool:
+        return any(berth.hopeless for berth in self.berths)

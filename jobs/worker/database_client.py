@@ -1,0 +1,147 @@
+"""The queue client of a worker that has the database at hand."""
+
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ParamSpec, TypeVar
+
+from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+
+from jobs import __version__
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs.lifecycle import claim as claiming
+from jobs.lifecycle import fence, finish, reap, report, wake_up, workers
+from jobs.lifecycle import heartbeat as beating
+from jobs.models import Worker
+from jobs.process_identity import this_process
+from jobs.selectors import schedule
+from jobs.selectors.jobs import active_among
+from jobs.worker.postgres_listener import PostgresListener
+from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+LOCK_WAIT_MS = 5000
+PASSING = ("08", "25", "53", "57")  # classes: connection, transaction state (read only), resources, intervention
+
+
+def reconnecting(call: Callable[P, R]) -> Callable[P, R]:
+    """Drop a connection that failed, so that the next call gets a new one, and say so."""
+
+    @functools.wraps(call)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return call(*args, **kwargs)
+        except DatabaseError as error:
+            if not is_passing(error):
+                raise
+            connection.close()
+            raise QueueUnavailable(str(error).strip()) from error
+
+    return wrapped
+
+
+def is_passing(error: DatabaseError) -> bool:
+    """Whether the database is away, busy, or a standby now: the same call may pass later."""
+    if str(error).startswith("no such table"):
+        return False  # SQLite's way to say that the database is not migrated: waiting will not help
+    sqlstate = getattr(error.__cause__, "sqlstate", None) or ""
+    return isinstance(error, (OperationalError, InterfaceError)) or sqlstate[:2] in PASSING
+
+
+def limit_lock_waits(connection: BaseDatabaseWrapper, **_: object) -> None:
+    """No thread of a worker waits for a row lock for good: after a while the statement fails and is tried again."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{LOCK_WAIT_MS}ms'")
+
+
+class DatabaseClient:
+    """Connections are per thread, as Django's are."""
+
+    def __init__(
+        self,
+        name: str,
+        queues: Sequence[str] = (),
+        *,
+        slots: int = 1,
+        capabilities: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
+        self._worker: Worker | None = None
+        connection_created.connect(limit_lock_waits, dispatch_uid="jobs.worker.lock_timeout")
+
+    @property
+    def worker(self) -> Worker:
+        assert self._worker is not None, "register() comes first"
+        return self._worker
+
+    @reconnecting
+    def register(self) -> str:
+        self._worker = workers.register(
+            self.name,
+            this_process(),
+            queues=self.queues,
+            slots=self.slots,
+            version=__version__,
+            capabilities=self.capabilities,
+        )
+        return self._worker.name
+
+    @reconnecting
+    def claim(self, order: ClaimOrder) -> list[ClaimedJob]:
+        return claiming.claim(
+            self.worker,
+            order.queues,
+            order.limit,
+            order.claim_id,
+            isolated_kinds=order.isolated_kinds,
+            isolated_limit=order.isolated_limit,
+        )
+
+    @reconnecting
+    def next_due_in(self) -> float | None:
+        return schedule.next_due_in()
+
+    @reconnecting
+    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
+        return beating.heartbeat(self.worker.pk, claims)
+
+    @reconnecting
+    def report(self, report_: Report) -> None:
+        report.report(report_)
+
+    @reconnecting
+    def verify(self, claim: ClaimRef) -> None:
+        fence.verify(claim)
+
+    @reconnecting
+    def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:
+        return finish.finish(outcomes)
+
+    @reconnecting
+    def reap(self) -> None:
+        reap.reap_once()
+
+    @reconnecting
+    def reap_in_turn(self) -> None:
+        reap.reap_in_turn()
+
+    @reconnecting
+    def still_active(self, job_ids: Collection[int]) -> set[int]:
+        return active_among(job_ids)
+
+    def listening(self) -> AbstractContextManager[Listener] | None:
+        return PostgresListener(wake_up.CHANNEL) if wake_up.is_on() else None
+
+    @reconnecting
+    def sign_off(self) -> None:
+        workers.sign_off(self.worker.pk)
+
+    def rest(self) -> None:
+        close_old_connections()
+
+    def hang_up(self) -> None:
+        connections.close_all()

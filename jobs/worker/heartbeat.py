@@ -1,0 +1,37 @@
+"""The worker's heartbeat: it says that the worker lives, renews its claims, and brings orders."""
+
+import logging
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from jobs.conf import conf
+from jobs.exceptions import WorkerNotFound
+from jobs.handlers.base import Orders
+from jobs.worker.ledger import Ledger
+from jobs.worker.queue_client import QueueClient
+from jobs.worker.repeating import Repeating
+
+logger = logging.getLogger("jobs.worker")
+
+
+class Heartbeat(Repeating):
+    def __init__(self, client: QueueClient, ledger: Ledger, on_orders: Callable[[Orders], None]) -> None:
+        super().__init__("heartbeat", client)
+        self.ledger, self.on_orders = ledger, on_orders
+
+    def pause(self) -> float:
+        return conf.HEARTBEAT_INTERVAL
+
+    def steps(self) -> Sequence[Callable[[], None]]:
+        return (self.beat,)
+
+    def beat(self) -> None:
+        claims, began = self.ledger.claims(), monotonic()
+        try:
+            orders = self.client.heartbeat(claims)
+        except WorkerNotFound:
+            logger.error("this worker's row is gone; registering anew")
+            self.client.register()
+            orders = Orders(lost=tuple(claims))
+        self.ledger.renewed(set(claims).difference(orders.lost), began)
+        self.on_orders(orders)

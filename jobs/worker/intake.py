@@ -1,0 +1,146 @@
+"""Work comes in: when to look for it, how much of it to claim, and which child gets what."""
+
+import random
+from collections.abc import Sequence
+from time import monotonic
+from uuid import uuid4
+
+from jobs.conf import conf
+from jobs.handlers.base import ClaimedJob
+from jobs.handlers.registry import registry
+from jobs.worker.claiming import BatchSize, queue_order
+from jobs.worker.clerk import Clerk, Found
+from jobs.worker.crew import ChildHandle, Crew
+from jobs.worker.ledger import Ledger
+from jobs.worker.nursery import CannotFork
+from jobs.worker.options import WorkerOptions
+from jobs.worker.queue_client import ClaimOrder
+from jobs.worker.wake_ups import WakeUps
+
+POLL, POLL_WITH_WAKE_UPS = 1.0, 30.0
+MAX_CLAIM = 1000
+
+
+class Intake:
+    def __init__(self, options: WorkerOptions, crew: Crew, clerk: Clerk, ledger: Ledger, wake_ups: WakeUps) -> None:
+        self.options, self.crew, self.clerk, self.ledger, self.wake_ups = options, crew, clerk, ledger, wake_ups
+        self.batch = BatchSize()
+        self.is_open = False  # not before the worker is registered, nor while it is disabled
+        self.looking = False
+        self.taken = 0
+        self.held_back = False  # the last look found nothing, but may have left what must begin at once
+        self._look_at = 0.0
+        self._look_again = False
+
+    # When
+
+    def look_soon(self) -> None:
+        self._look_at = 0.0
+        self._look_again = self.looking  # a look that is under way may have begun too early to see it
+
+    def patience(self) -> float:
+        """Seconds until the next look."""
+        return float("inf") if self.looking else max(0.0, self._look_at - monotonic())
+
+    def look(self) -> None:
+        """Send the clerk if it is time, and there is room."""
+        if self.is_open and not self.looking and monotonic() >= self._look_at:
+            order = self.next_order()
+            if order:
+                self.looking, self._look_again = True, False
+                self.clerk.look(order)
+
+    def found(self, found: Found) -> None:
+        self.looking = False
+        self.taken += len(found.jobs)
+        self.held_back = not found.jobs and found.order.isolated_limit == 0
+        if found.jobs or self._look_again:
+            return
+        interval = self.options.poll_interval or conf.POLL_INTERVAL or self.usual_interval()
+        wait = interval * random.uniform(0.9, 1.1)
+        self._look_at = monotonic() + (wait if found.next_due_in is None else min(wait, found.next_due_in))
+
+    @property
+    def may_have_left_some(self) -> bool:
+        """There was no room for all, or there may not have been in the look that is under way."""
+        return self.held_back or self.looking
+
+    def usual_interval(self) -> float:
+        return POLL_WITH_WAKE_UPS if self.wake_ups.working else POLL
+
+    def given_back(self, jobs: int) -> None:
+        self.taken -= jobs
+
+    @property
+    def has_had_enough(self) -> bool:
+        return self.options.max_jobs is not None and self.taken >= self.options.max_jobs
+
+    # How much
+
+    def next_order(self) -> ClaimOrder | None:
+        """Only what can be started: short jobs in batches, so that every slot has a little work ahead."""
+        free = self.options.slots - self.crew.occupied_slots
+        limit = self.room(free)
+        if limit < 1:
+            return None
+        return ClaimOrder(
+            claim_id=uuid4(),  # kept through repeats: if the answer gets lost, the jobs do not
+            queues=queue_order(self.options.queues),
+            limit=limit,
+            isolated_kinds=[kind.name for kind in registry if kind.runs_alone],
+            isolated_limit=max(0, free),
+        )
+
+    def room(self, free: int) -> int:
+        now, per_slot = monotonic(), self.batch.per_slot
+        room = sum(child.room(per_slot, now) for child in self.crew.pool)
+        room = min(room, (self.options.slots - len(self.crew.alone)) * per_slot, MAX_CLAIM)
+        if free < 1 and room < len(self.crew.pool) * per_slot // 2:
+            return 0  # there is work ahead: a few more are not worth a call
+        if self.options.max_jobs is not None:
+            room = min(room, self.options.max_jobs - self.taken)
+        return room
+
+    # To whom
+
+    def give_out(self, jobs: Sequence[ClaimedJob]) -> list[ClaimedJob]:
+        """Jobs that must run alone get a child of their own, the others go where most room is.
+
+        Returns those for which there was nobody: children have just crashed, or cannot be made.
+        """
+        now, per_slot = monotonic(), self.batch.per_slot
+        shares: dict[ChildHandle, list[ClaimedJob]] = {child: [] for child in self.crew.pool}
+        room = {child: child.room(per_slot, now) for child in shares}
+        left: list[ClaimedJob] = []
+        for job in jobs:
+            if runs_alone(job):
+                left += self.give_alone(job)
+                continue
+            widest = max(room, key=lambda child: room[child], default=None)
+            if widest and len(shares[widest]) < len(widest.free_places):
+                room[widest] -= 1
+                shares[widest].insert(0 if is_last_attempt(job) else len(shares[widest]), job)
+            else:
+                left.append(job)
+        for child, share in shares.items():
+            if share:
+                child.give(share, self.ledger.lease_ends_at)
+        return left
+
+    def give_alone(self, job: ClaimedJob) -> list[ClaimedJob]:
+        try:
+            self.crew.new_child_alone().give([job], self.ledger.lease_ends_at)
+        except CannotFork:
+            return [job]
+        return []
+
+
+def is_last_attempt(job: ClaimedJob) -> bool:
+    """It goes first: were the worker killed while it waits, it would fail for good without having run."""
+    return job.attempt >= job.max_attempts
+
+
+def runs_alone(job: ClaimedJob) -> bool:
+    """Long jobs, and those that may have killed a process before."""
+    kind = registry.find(job.kind)
+    return bool(job.crashes or (kind and kind.runs_alone))

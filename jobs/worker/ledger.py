@@ -1,0 +1,35 @@
+"""The ledger: which claims this worker holds, and until when at least. Several threads read and write it."""
+
+import threading
+from collections.abc import Iterable
+
+from jobs.handlers.base import ClaimedJob, ClaimRef
+
+
+class Ledger:
+    def __init__(self) -> None:
+        self._renewed_at: dict[ClaimRef, float] = {}
+        self._lock = threading.Lock()
+
+    def claims(self) -> list[ClaimRef]:
+        with self._lock:
+            return list(self._renewed_at)
+
+    def add(self, jobs: Iterable[ClaimedJob], at: float) -> None:
+        """`at` is a moment before the claim was made: the lease cannot have begun earlier."""
+        with self._lock:
+            self._renewed_at.update({job.claim: at for job in jobs})
+
+    def renewed(self, claims: Iterable[ClaimRef], at: float) -> None:
+        """What was dropped meanwhile does not come back."""
+        with self._lock:
+            self._renewed_at.update({claim: at for claim in claims if claim in self._renewed_at})
+
+    def drop(self, claim: ClaimRef) -> None:
+        with self._lock:
+            self._renewed_at.pop(claim, None)
+
+    def lease_ends_at(self, job: ClaimedJob) -> float:
+        """On our own clock: not before this may others take the job."""
+        with self._lock:
+            return self._renewed_at.get(job.claim, 0.0) + job.lease.total_seconds()

@@ -1,0 +1,20 @@
+"""Programs that handlers started and left behind."""
+
+import os
+import signal
+from contextlib import suppress
+
+from jobs.worker.nursery import children_of
+
+
+def kill_own_children() -> None:
+    """Asked when no attempt runs in this process: whatever child it has then belongs to one that ended."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return  # none at all: the usual case, told by one call
+    for pid in children_of(os.getpid()):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)  # one that hangs in the kernel is not waited for; the next look takes it

@@ -1,0 +1,86 @@
+"""What a worker asks of the queue, whether the database is at hand or behind HTTP."""
+
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+
+
+class QueueUnavailable(Exception):
+    """The queue cannot be reached right now; the same call may pass later."""
+
+
+@dataclass(frozen=True)
+class ClaimOrder:
+    """Up to `limit` jobs; of those that need a process of their own, no more than `isolated_limit`."""
+
+    claim_id: UUID
+    queues: Sequence[str]
+    limit: int
+    isolated_kinds: Collection[str] = ()
+    isolated_limit: int | None = None
+
+
+class NoWakeUps(Exception):
+    """Wake-ups do not get through here, and will not: the worker polls instead."""
+
+
+class Listener(Protocol):
+    """Hears that work arrived."""
+
+    def wait(self, seconds: float) -> str | None:
+        """The name of a queue that got work within that time."""
+        ...
+
+
+class QueueClient(Protocol):
+    """Every call may raise QueueUnavailable, and is safe to repeat when it did. Connections are per thread."""
+
+    def register(self) -> str:
+        """Become a new worker; returns its name."""
+        ...
+
+    def claim(self, order: ClaimOrder) -> list[ClaimedJob]: ...
+
+    def next_due_in(self) -> float | None:
+        """Seconds until the first scheduled job is due."""
+        ...
+
+    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders: ...
+
+    def report(self, report: Report) -> None: ...
+
+    def verify(self, claim: ClaimRef) -> None: ...
+
+    def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]: ...
+
+    def reap(self) -> None:
+        """Look after crashed workers now."""
+        ...
+
+    def reap_in_turn(self) -> None:
+        """The same, if no other worker has just done it."""
+        ...
+
+    def listening(self) -> AbstractContextManager[Listener] | None:
+        """None where there are no wake-ups: then the worker polls."""
+        ...
+
+    def still_active(self, job_ids: Collection[int]) -> set[int]:
+        """Which of these jobs may still run: what is kept for the others can go."""
+        ...
+
+    def sign_off(self) -> None:
+        """Say that this worker exits."""
+        ...
+
+    def rest(self) -> None:
+        """Called now and then: give up connections that have gone bad or are too old."""
+        ...
+
+    def hang_up(self) -> None:
+        """Called when a thread ends: nobody else can close what it had open."""
+        ...

@@ -1,0 +1,50 @@
+"""A thread of the worker that does the same few things again and again, whatever goes wrong."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+from jobs.worker.queue_client import QueueClient, QueueUnavailable
+
+logger = logging.getLogger("jobs.worker")
+SOON = 1.0  # seconds after a failure: who comes back late from an outage may have been given up meanwhile
+
+
+class Repeating(threading.Thread):
+    """Runs beside the others, with a connection of its own, until it is stopped."""
+
+    def __init__(self, name: str, client: QueueClient) -> None:
+        super().__init__(name=name, daemon=True)
+        self.client = client
+        self._stop_asked = threading.Event()
+
+    def pause(self) -> float:
+        """Seconds until the next round."""
+        raise NotImplementedError
+
+    def steps(self) -> Sequence[Callable[[], None]]:
+        raise NotImplementedError
+
+    def run(self) -> None:
+        pause = self.pause()
+        try:
+            while not self._stop_asked.wait(pause):
+                went_well = [self.survive(step) for step in self.steps()]
+                pause = self.pause() if all(went_well) else min(self.pause() or SOON, SOON)
+        finally:
+            self.client.hang_up()
+
+    def stop(self) -> None:
+        self._stop_asked.set()
+
+    def survive(self, step: Callable[[], None]) -> bool:
+        """Whatever goes wrong, it must go on: without a heartbeat every claim of this worker is lost."""
+        try:
+            step()
+        except QueueUnavailable as error:
+            logger.warning("%s failed error=%r", step.__name__, str(error))
+            return False
+        except Exception:
+            logger.exception("%s failed", step.__name__)
+            return False
+        return True

@@ -1,0 +1,135 @@
+"""Reports on their way from handlers to the queue: often made, seldom sent, and never past a lost claim."""
+
+import itertools
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
+
+from jobs.exceptions import ClaimError, ClaimLost, InvalidInput
+from jobs.handlers.base import UNSET, ClaimedJob, QualityReport, Report
+from jobs.worker.attempt import Attempt
+from jobs.worker.messages import Asked, Reason, Reply, Told, Word
+
+DOUBT = 5.0  # seconds
+
+
+class AttemptReporter:
+    """The reporter of one attempt. A number that moved is told; what a handler relies on is asked to be stored."""
+
+    def __init__(
+        self, attempt: Attempt, say: Callable[[Word], None], replies: "Replies", lease_ends_at: Callable[[], float]
+    ) -> None:
+        self.attempt, self.say, self.replies, self.lease_ends_at = attempt, say, replies, lease_ends_at
+        self._phases = News()
+        self._doubted: float | None = None  # the end of the lease that was asked about
+
+    def report(self, report: Report) -> None:
+        self._refuse_if_lost()
+        check_picklable(report)
+        if self._is_promise(report):
+            self._ask(report)
+        else:
+            self._doubt()
+            self.say(Told(report))
+
+    def guard(self, claimed: ClaimedJob) -> None:
+        self._refuse_if_lost()
+        self._ask(None)
+
+    def _is_promise(self, report: Report) -> bool:
+        """A checkpoint and what becomes of a phase are stored when the call returns: a handler builds on them."""
+        return report.checkpoint is not UNSET or self._phases.is_in(replace(report, qualities=()))
+
+    def _doubt(self) -> None:
+        """Whoever was frozen for longer than the lease asks before it goes on; if the queue is away, it does go on."""
+        ends_at = self.lease_ends_at()
+        if monotonic() >= ends_at and ends_at != self._doubted:
+            self._doubted = ends_at
+            self._ask(None, patience=DOUBT)
+
+    def _ask(self, report: Report | None, patience: float | None = None) -> None:
+        number, reply = self.replies.expect()
+        self.say(Asked(number, self.attempt.job.claim, report))
+        try:
+            refused = reply.get(timeout=patience).refused
+        except Empty:
+            return
+        if isinstance(refused, ClaimError):
+            self.attempt.reason = Reason.LOST
+        if refused:
+            raise refused
+
+    def _refuse_if_lost(self) -> None:
+        if self.attempt.lost:
+            raise ClaimLost(job_id=self.attempt.job.id)
+
+
+class Replies:
+    """Who waits for which reply. Its queues may be waited for and filled from signal handlers and threads alike."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, SimpleQueue[Reply]] = {}
+
+    def expect(self) -> tuple[int, "SimpleQueue[Reply]"]:
+        number, reply = next(self._numbers), SimpleQueue[Reply]()
+        self._waiting[number] = reply
+        return number, reply
+
+    def arrived(self, reply: Reply) -> None:
+        self._waiting.pop(reply.number).put(reply)
+
+
+def check_picklable(report: Report) -> None:
+    """What a handler made up may not travel; better told to it than to the process that carries it."""
+    if report.checkpoint is not UNSET or report.phases or any(quality.details for quality in report.qualities):
+        try:
+            pickle.dumps(report)
+        except Exception as error:  # whatever a value's own methods raise
+            raise InvalidInput(f"This cannot be stored as JSON: {error}.") from None
+
+
+class News:
+    """Tells whether a report says something that cannot wait: a phase or quality that changed its status."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str], str] = {}
+
+    def is_in(self, report: Report) -> bool:
+        statuses = {("phase", phase.name): str(phase.status) for phase in report.phases}
+        statuses |= {("quality", each.name): str(each.status) for each in report.qualities if each.status}
+        news = any(self._told.get(name) != status for name, status in statuses.items())
+        self._told |= statuses
+        return news
+
+
+def merged(kept: Report | None, new: Report) -> Report:
+    """One report that says what both say; where they differ, the newer one is right."""
+    if kept is None:
+        return new
+    return Report(
+        new.claim,
+        progress=newer(kept.progress, new.progress),
+        step=newer(kept.step, new.step),
+        phases=list({phase.name: phase for phase in (*kept.phases, *new.phases)}.values()),
+        qualities=merged_qualities((*kept.qualities, *new.qualities)),
+        checkpoint=kept.checkpoint if new.checkpoint is UNSET else new.checkpoint,
+    )
+
+
+def newer(kept: Any, new: Any) -> Any:
+    return kept if new is None else new
+
+
+def merged_qualities(reports: Sequence[QualityReport]) -> list[QualityReport]:
+    qualities: dict[str, QualityReport] = {}
+    for report in reports:
+        known = qualities.get(report.name, report)
+        said = {name: value for name, value in vars(report).items() if value is not None}
+        if known.details and report.details:
+            said["details"] = {**known.details, **report.details}
+        qualities[report.name] = replace(known, **said)
+    return list(qualities.values())

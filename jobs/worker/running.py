@@ -1,0 +1,50 @@
+"""Puts a worker together and runs it: the nursery first, for it must be forked before there are threads."""
+
+from multiprocessing.connection import Connection
+
+from django.db import connections
+
+from jobs.conf import conf
+from jobs.exceptions import InvalidInput
+from jobs.handlers.registry import registry
+from jobs.worker.capabilities import capabilities
+from jobs.worker.child import child_main
+from jobs.worker.database_client import DatabaseClient
+from jobs.worker.display import Display
+from jobs.worker.housekeeping import folders_of_this_process
+from jobs.worker.nursery import ChildMain, Nursery
+from jobs.worker.options import WorkerOptions, WorkerTally
+from jobs.worker.supervisor import Supervisor
+
+
+def run_worker(name: str, options: WorkerOptions, display: Display, *, gpu: str = "auto") -> WorkerTally:
+    list(registry)  # children find all handlers imported, and those that cannot be are told of now
+    check_kinds()
+    connections.close_all()
+    folders = folders_of_this_process()
+    nursery = Nursery(shown_by(display, child_main(name, folders)))
+    client = DatabaseClient(
+        name, [share.name for share in options.queues], slots=options.slots, capabilities=capabilities(gpu)
+    )
+    return Supervisor(client, nursery, folders, options, display).run()
+
+
+def shown_by(display: Display, child_main: ChildMain) -> ChildMain:
+    """The same child, but what it prints is shown by the display."""
+
+    def main(connection: Connection, board: int, slots: int) -> None:
+        display.in_child()
+        child_main(connection, board, slots)
+
+    return main
+
+
+def check_kinds() -> None:
+    """What is exclusive stops before its lease ends: if that is before it can be renewed, it would never get far."""
+    shortest = 2 * conf.HEARTBEAT_INTERVAL
+    for kind in registry:
+        if kind.exclusive and kind.lease is not None and kind.lease < shortest:
+            raise InvalidInput(
+                f"The kind {kind.name!r} is exclusive and has a lease of {kind.lease:g} s, but it is renewed every "
+                f"{conf.HEARTBEAT_INTERVAL:g} s: give it at least {shortest:g} s."
+            )

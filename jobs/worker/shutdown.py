@@ -1,0 +1,90 @@
+"""How a worker ends: it claims nothing more, lets handlers finish, asks them to stop, kills them, and gives up."""
+
+import logging
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from types import FrameType
+
+from jobs.conf import conf
+from jobs.handlers.process import STOP_SIGNALS
+from jobs.worker.clerk import Clerk
+from jobs.worker.crew import PATIENCE, Crew
+from jobs.worker.messages import Reason, Recall
+
+logger = logging.getLogger("jobs.worker")
+
+NEVER = float("inf")
+
+
+class WorkerFailed(Exception):
+    """Something is wrong with the worker itself: it cannot go on."""
+
+
+@contextmanager
+def signals_caught(note: Callable[[int], None]) -> Iterator[None]:
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        note(number)
+
+    heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # as nohup wants it
+    before = {number: signal.signal(number, on_signal) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Shutdown:
+    def __init__(self, crew: Crew, clerk: Clerk) -> None:
+        self.crew, self.clerk = crew, clerk
+        self.begun = False
+        self.failure: BaseException | None = None
+        self._signals = 0
+        self._interrupt_at = NEVER
+        self._interrupted = False
+
+    def begin(self, why: str, seconds: float | None) -> None:
+        """Let what runs finish within that time, or without a limit (None)."""
+        if not self.begun:
+            self.begun = True
+            logger.info("stopping why=%r running=%d", why, len(self.crew.assignments()))
+            for child in self.crew.children:
+                child.send(Recall())
+        if seconds is not None:
+            self._interrupt_at = min(self._interrupt_at, monotonic() + seconds)
+
+    def fail(self, failure: BaseException) -> None:
+        """Something is wrong with the worker itself: hand back what can be, and say so at the end."""
+        if self.failure is None:
+            logger.critical("%s", failure)
+            self.failure = failure
+            self.begin(str(failure), 0)
+
+    def on_signal(self, number: int) -> None:
+        """The first lets jobs finish, the second hands them back at once, SIGQUIT kills their processes first."""
+        self._signals += 1
+        self.begin(signal.Signals(number).name, conf.SHUTDOWN_TIMEOUT if self._signals == 1 else 0)
+        if number == signal.SIGQUIT:
+            self.begin("SIGQUIT", 0)
+            self.kill_all()
+
+    def kill_all(self) -> None:
+        for assignment in self.crew.assignments():
+            assignment.stop_reason = assignment.stop_reason or Reason.STOPPING
+        for child in self.crew.children:
+            child.kill()
+
+    def is_overdue(self, *, something_to_tell: bool) -> bool:
+        """Take the next step if it is time; True when the clerk hangs inside of a call, where nothing reaches it."""
+        late = monotonic() - self._interrupt_at
+        if late >= 0 and not self._interrupted:
+            self._interrupted = True
+            for assignment in self.crew.assignments():
+                assignment.stop(Reason.STOPPING, patience=PATIENCE)
+        if not something_to_tell:
+            self.clerk.hurry()  # a look may be under way, and what it finds must be handed back
+        if late >= 3 * PATIENCE:
+            self.clerk.give_up()  # the queue does not answer: the reaper will find what was not told
+        return late >= 4 * PATIENCE

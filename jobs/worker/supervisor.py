@@ -1,0 +1,300 @@
+"""The supervisor: it runs no handler, but sees to it that handlers run, end in time, and that the queue hears of it.
+
+All that happens to a worker (a signal, a word from a child, an answer of the queue) is put into one inbox, and dealt
+with here, one thing after the other. Nothing here waits for the database or for a child.
+"""
+
+import logging
+import signal
+from collections.abc import Callable, Sequence
+from functools import partial
+from queue import Empty, SimpleQueue
+from time import monotonic
+
+from jobs.conf import conf
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs.handlers.folders import Folders
+from jobs.states import TERMINAL
+from jobs.worker.clerk import Clerk, Found, GivenUp
+from jobs.worker.crew import HOPELESS, PATIENCE, Assignment, ChildHandle, Crew
+from jobs.worker.display import Display
+from jobs.worker.endings import outcome_with_child
+from jobs.worker.heartbeat import Heartbeat
+from jobs.worker.housekeeping import Janitor
+from jobs.worker.intake import Intake
+from jobs.worker.ledger import Ledger
+from jobs.worker.messages import Asked, Ended, Reason, Returned, Told, Word
+from jobs.worker.nursery import Exit, Nursery, NurseryGone
+from jobs.worker.options import WorkerOptions, WorkerTally
+from jobs.worker.orders import pass_on
+from jobs.worker.queue_client import QueueClient
+from jobs.worker.reaper import Reaper
+from jobs.worker.repeating import Repeating
+from jobs.worker.shutdown import Shutdown, WorkerFailed, signals_caught
+from jobs.worker.wake_ups import WakeUps
+from jobs.worker.watch import watch
+
+logger = logging.getLogger("jobs.worker")
+
+TICK, IDLE_TICK = 0.1, 1.0
+HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
+CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
+NO_ANSWER = "The queue does not answer: the reaper will find what was not told."
+NURSERY_GONE = "The process that holds this worker's children is gone, and they with it."
+
+
+class Supervisor:
+    def __init__(
+        self, client: QueueClient, nursery: Nursery, folders: Folders, options: WorkerOptions, display: Display
+    ) -> None:
+        self.nursery, self.folders, self.options, self.display = nursery, folders, options, display
+        self.inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.unfinished: dict[ClaimRef, ClaimedJob] = {}
+        self.handed_in: set[ClaimRef] = set()  # of those, whose outcome the clerk has
+        self.tally, self.ledger, self.janitor = WorkerTally(), Ledger(), Janitor(folders)
+        self.crew = Crew(
+            nursery, options.processes, options.concurrency, self.later(self.on_words), self.later(self.on_hung_up)
+        )
+        self.clerk = Clerk(
+            client,
+            self.ledger,
+            reaps_first=options.reaps,
+            on_registered=self.later(self.on_registered),
+            on_found=self.later(self.on_found),
+            on_finished=self.later(self.on_finished),
+            on_failure=self.later(self.on_failure),
+        )
+        self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
+        self.wake_ups = WakeUps(client, self.later(self.look_soon), [share.name for share in options.queues])
+        self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups]
+        if options.reaps and conf.REAP_INTERVAL > 0:
+            self.helpers.append(Reaper(client, folders))
+        self.intake = Intake(options, self.crew, self.clerk, self.ledger, self.wake_ups)
+        self.shutdown = Shutdown(self.crew, self.clerk)
+        self.began_at = monotonic()
+
+    def later(self, what: Callable[..., None]) -> Callable[..., None]:
+        """The same call, made by the supervisor's own thread when it comes to it."""
+        return lambda *arguments: self.inbox.put(partial(what, *arguments))
+
+    # The loop
+
+    def run(self) -> WorkerTally:
+        self.nursery.watch(self.later(self.on_exit), self.later(self.on_nursery_gone))
+        self.clerk.start()
+        with signals_caught(self.later(self.shutdown.on_signal)):
+            try:
+                with self.display:
+                    while not self.is_done():
+                        self.go_on()
+            finally:
+                self.end()
+        if self.shutdown.failure:
+            raise self.shutdown.failure
+        return self.tally
+
+    def go_on(self) -> None:
+        try:
+            self.tick()
+            self.deal_with_what_happened()
+        except NurseryGone:
+            self.on_nursery_gone()
+
+    def tick(self) -> None:
+        now = monotonic()
+        watch(self.crew, self.ledger, now)
+        self.display.refresh(self.crew.assignments(), self.tally)
+        if self.heartbeat.ident and not self.heartbeat.is_alive():
+            self.shutdown.fail(WorkerFailed(HEARTBEAT_DEAD))
+        if self.shutdown.begun:
+            if self.shutdown.is_overdue(something_to_tell=bool(self.unfinished)):
+                self.on_failure(GivenUp(NO_ANSWER))
+            return
+        if self.options.max_minutes and now - self.began_at >= self.options.max_minutes * 60:
+            self.shutdown.begin("its time is over", conf.SHUTDOWN_TIMEOUT)
+        self.crew.man()
+        self.intake.look()
+
+    def deal_with_what_happened(self) -> None:
+        """Wait for the first thing for a moment, and deal with all there are."""
+        try:
+            self.inbox.get(timeout=self.patience())()
+            while True:
+                self.inbox.get_nowait()()
+        except Empty:
+            return
+
+    def patience(self) -> float:
+        wait = self.intake.patience()
+        is_due = wait == 0  # and yet it did not look: there was a reason, which will pass
+        return TICK if is_due or self.unfinished or self.shutdown.begun else min(IDLE_TICK, wait)
+
+    def is_done(self) -> bool:
+        return self.shutdown.begun and not self.unfinished and not self.intake.looking
+
+    def end(self) -> None:
+        for child in self.crew.children:
+            child.retire()
+        self.clerk.close()
+        for helper in self.helpers:
+            helper.stop()
+        for thread in (self.clerk, *self.helpers):
+            if thread.ident:
+                thread.join(PATIENCE)
+        if self.clerk.is_alive():
+            logger.warning("could not sign off: the queue does not answer")
+            self.clerk.give_up()
+        self.nursery.close()
+        for child in self.crew.children:
+            child.close()
+        self.janitor.close()
+
+    # The queue answers
+
+    def on_registered(self, name: str) -> None:
+        logger.info("worker online name=%s slots=%d", name, self.options.slots)
+        for helper in self.helpers:
+            helper.start()
+        self.intake.is_open = True
+
+    def look_soon(self) -> None:
+        self.intake.look_soon()
+
+    def on_found(self, found: Found) -> None:
+        self.intake.found(found)
+        for job in found.jobs:
+            self.unfinished[job.claim] = job
+            self.display.started(job)
+        if self.shutdown.begun or not self.intake.is_open:
+            self.hand_back([job.claim for job in found.jobs], "its worker takes no more jobs")
+        else:
+            left = self.intake.give_out(found.jobs)
+            self.hand_back([job.claim for job in left], "no process was there to run it")
+        if self.options.until_empty and not self.unfinished and not self.intake.held_back:
+            self.shutdown.begin("nothing is left to do", 0)
+
+    def on_finished(self, answers: Sequence[Answer]) -> None:
+        for answer in answers:
+            self.forget(answer)
+
+    def forget(self, answer: Answer) -> None:
+        """The queue has taken the outcome, or refused it for good."""
+        self.handed_in.discard(answer.claim)
+        job = self.unfinished.pop(answer.claim, None)
+        if job is None:
+            return
+        if answer.refused:
+            logger.warning("outcome refused job=%s reason=%r", job.id, str(answer.refused))
+        if answer.status in TERMINAL:
+            self.janitor.remove_workdir(job.id)
+        self.tally.count(answer.status)
+        self.display.finished(job, answer)
+        if not self.unfinished or answer.status not in TERMINAL or self.intake.may_have_left_some:
+            self.intake.look_soon()  # what is to be tried again may be due at once, and there is room now
+        if self.intake.has_had_enough and not self.unfinished:
+            self.shutdown.begin("it has done the jobs it was asked to do", 0)
+
+    def on_orders(self, orders: Orders) -> None:
+        pass_on(orders, self.crew, self.ledger)
+        if orders.disabled and self.intake.is_open:
+            logger.warning("this worker was disabled: its jobs are handed back, and it claims nothing")
+            for assignment in self.crew.assignments():
+                assignment.stop(Reason.DISABLED, patience=PATIENCE)
+        self.intake.is_open = not orders.disabled
+        if orders.drain:
+            self.shutdown.begin("it was asked to drain", None)
+
+    def on_failure(self, failure: BaseException) -> None:
+        """The clerk is gone: nothing can be told any more; the reaper will find what is left."""
+        if self.unfinished or not isinstance(failure, GivenUp):
+            self.shutdown.fail(failure)
+        self.unfinished.clear()
+        self.intake.looking = False
+
+    # Children speak
+
+    def on_words(self, child: ChildHandle, words: list[Word]) -> None:
+        for word in words:
+            if isinstance(word, Ended):
+                self.on_ended(child, word)
+            elif isinstance(word, Told):
+                self.note_progress(child, word.report)
+                self.clerk.report(word.report)
+            elif isinstance(word, Asked):
+                if word.report:
+                    self.note_progress(child, word.report)
+                self.clerk.ask(word, partial(child.reply, word.number))
+            elif isinstance(word, Returned):
+                for claim in word.claims:
+                    child.ended(claim)
+                self.hand_back(word.claims, "it had not begun")
+
+    def note_progress(self, child: ChildHandle, report: Report) -> None:
+        self.display.reported(report)
+        if assignment := child.assignments.get(report.claim):
+            assignment.progressed_at = monotonic()
+
+    def on_ended(self, child: ChildHandle, word: Ended) -> None:
+        assignment = child.ended(word.claim)
+        if assignment is None:
+            return
+        self.intake.batch.note(word.seconds)
+        self.settle(assignment, outcome_with_child(assignment, word.outcome))
+        if child.isolated:
+            child.retire()
+
+    def settle(self, assignment: Assignment, outcome: Outcome | None) -> None:
+        claim = assignment.job.claim
+        if outcome is None:
+            logger.warning("claim lost job=%s; its outcome is dropped", claim.job_id)
+            self.clerk.forget(claim)
+            self.forget(Answer(claim))
+        else:
+            self.hand_in(outcome)
+
+    def hand_in(self, outcome: Outcome) -> None:
+        self.handed_in.add(outcome.claim)
+        self.clerk.finish(outcome)
+
+    def hand_back(self, claims: Sequence[ClaimRef], reason: str) -> None:
+        self.intake.given_back(len(claims))
+        for claim in claims:
+            self.hand_in(Outcome.released(claim, reason))
+
+    # Children end
+
+    def on_exit(self, exited: Exit) -> None:
+        child = self.crew.find(exited.pid)
+        if child:
+            child.exit_code = exited.code
+            self.bury(child)
+
+    def on_hung_up(self, child: ChildHandle) -> None:
+        child.hung_up = True
+        self.bury(child)
+
+    def bury(self, child: ChildHandle) -> None:
+        """Once it is dead and all it said was heard: what it had not finished is settled as the board shows it."""
+        if not child.is_gone or child not in self.crew.children:
+            return
+        for claim, assignment in list(child.assignments.items()):
+            self.janitor.remove_scratch(claim)
+            self.settle(assignment, outcome_with_child(assignment, None))
+            child.ended(claim)
+        by_itself = not child.killed and not child.isolated and not self.shutdown.begun
+        self.crew.remove(child)
+        if by_itself:
+            logger.error("a child process died pid=%d exit_code=%s", child.pid, child.exit_code)
+            if self.crew.hopeless:
+                self.shutdown.fail(WorkerFailed(CHILDREN_DIE))
+
+    def on_nursery_gone(self) -> None:
+        """All children die with it; of a job that killed it, the board knows."""
+        if self.is_done():
+            return
+        self.shutdown.fail(WorkerFailed(NURSERY_GONE))
+        given = {assignment.job.claim for assignment in self.crew.assignments()}
+        for child in self.crew.children:
+            child.exit_code = -signal.SIGKILL
+            child.hang_up()  # it is buried when all was heard
+        self.hand_back(list(self.unfinished.keys() - given - self.handed_in), "no process was there to run it")

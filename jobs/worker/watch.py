@@ -1,0 +1,64 @@
+"""Which attempts must be stopped now, and why. Looked at often, from outside of the process that runs them."""
+
+import logging
+
+from jobs.handlers.registry import registry
+from jobs.worker.crew import PATIENCE, Assignment, ChildHandle, Crew
+from jobs.worker.leases import margin, patience
+from jobs.worker.ledger import Ledger
+from jobs.worker.messages import Reason, Recall
+
+logger = logging.getLogger("jobs.worker")
+UNHEARD = 60.0  # seconds: another job in the same process may hold the interpreter for a while
+RECALL_AFTER = 0.5  # seconds: what waits behind a job that takes longer goes to somebody else
+
+
+def watch(crew: Crew, ledger: Ledger, now: float) -> None:
+    """Interrupt what must stop, kill what does not, and call back what would wait for long."""
+    for assignment in crew.assignments():
+        reason = why_to_stop(assignment, ledger, now)
+        if reason:
+            in_time = patience(assignment.job, PATIENCE) if reason == Reason.LEASE else PATIENCE
+            assignment.stop(reason, patience=in_time)
+        if assignment.kill_at and now >= assignment.kill_at and not assignment.child.killed:
+            pid, job_id = assignment.child.pid, assignment.job.id
+            logger.warning("killing a process whose handler does not stop pid=%d job=%s", pid, job_id)
+            assignment.child.kill()
+        if is_unheard(assignment, now):
+            logger.warning("killing a process that does not say how a job ended pid=%d job=%s",
+                           assignment.child.pid, assignment.job.id)  # fmt: skip
+            assignment.child.kill()
+    for child in crew.pool:
+        if is_held_up(child, now):
+            child.recalled = True
+            child.send(Recall())
+
+
+def is_unheard(assignment: Assignment, now: float) -> bool:
+    """Its handler ended long ago, and its process has not told how: it cannot speak."""
+    ended_at = assignment.ended_at
+    return ended_at is not None and now - ended_at > UNHEARD and not assignment.child.killed
+
+
+def is_held_up(child: ChildHandle, now: float) -> bool:
+    """Jobs wait in it, none has ended for a while, and they were not called back yet."""
+    waiting = len(child.assignments) > child.slots
+    return waiting and not child.recalled and now - child.last_ended_at > RECALL_AFTER
+
+
+def why_to_stop(assignment: Assignment, ledger: Ledger, now: float) -> Reason | None:
+    """None while it may go on, and if it was stopped already."""
+    began = assignment.began_at
+    if began is None or assignment.stop_reason not in (None, Reason.CANCELLED):
+        return None
+    job = assignment.job
+    if job.max_runtime and now - began >= job.max_runtime.total_seconds():
+        return Reason.TIMEOUT
+    kind = registry.find(job.kind)
+    if kind is None:
+        return None
+    if kind.stall_timeout and now - max(began, assignment.progressed_at) >= kind.stall_timeout:
+        return Reason.STALLED
+    if kind.exclusive and ledger.lease_ends_at(job) - now < margin(job):
+        return Reason.LEASE
+    return None

@@ -1,0 +1,1 @@
+"""The Django project that runs Jobyard: settings, URLs and the demo."""

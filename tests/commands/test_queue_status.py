@@ -1,0 +1,87 @@
+"""`queue_status`: how deep the queues are, and who holds what."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from jobs.handlers.base import Report
+from jobs.lifecycle.queues import pause
+from jobs.lifecycle.report import report
+from jobs.models import Worker
+from jobs.states import Status
+from tests.commands.calls import run, run_json
+from tests.factories import age, claimed, job_in, make_job, make_worker
+
+pytestmark = pytest.mark.django_db
+
+NONE = {"pending": 0, "scheduled": 0, "running": 0, "completed": 0, "failed": 0, "cancelled": 0}
+
+
+def test_an_empty_yard_says_so():
+    assert run_json("queue_status") == {
+        "queues": {},
+        "total": {**NONE, "oldest_pending_seconds": None},
+        "workers": {"active": 0, "idle": 0, "busy": 0, "offline": 0, "disabled": 0},
+    }
+    assert run("queue_status").startswith("There are no jobs.")
+
+
+def test_the_document_is_the_documented_one():
+    for status in (Status.COMPLETED, Status.FAILED, Status.CANCELLED):
+        job_in(status, queue="media")
+    make_job(queue="media", run_after=datetime(2100, 1, 1, tzinfo=UTC))
+    make_job(queue="slow")
+    age(60)
+    claimed(queue="media")
+    document = run_json("queue_status")
+    assert list(document) == ["queues", "total", "workers"]
+    assert document["queues"]["media"] == {
+        "pending": 0, "scheduled": 1, "running": 1, "completed": 1, "failed": 1, "cancelled": 1,
+        "oldest_pending_seconds": None,
+    }  # fmt: skip
+    waiting = document["queues"]["slow"].pop("oldest_pending_seconds")
+    assert document["queues"]["slow"] == {**NONE, "pending": 1}
+    assert 60 <= waiting < 90
+    assert (document["total"]["pending"], document["total"]["running"]) == (1, 1)
+    assert document["total"]["oldest_pending_seconds"] == pytest.approx(waiting, abs=1)
+    assert document["workers"]["busy"] == 1
+
+
+def test_the_table_has_the_same_numbers_and_marks_paused_queues():
+    make_job(queue="media")
+    pause("media")
+    pause("empty")
+    lines = [line.split() for line in run("queue_status").splitlines()]
+    assert lines[0] == ["QUEUE", "PENDING", "SCHEDULED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "OLDEST"]
+    assert lines[1] == ["empty", "paused", "0", "0", "0", "0", "0", "0"]
+    assert lines[2][:8] == ["media", "paused", "1", "0", "0", "0", "0", "0"]
+    assert lines[3][:7] == ["total", "1", "0", "0", "0", "0", "0"]
+
+
+def test_who_holds_what_is_shown_with_machine_process_time_and_lease():
+    ref = claimed(make_worker("gpu-box"), subject="a film")
+    report(Report(ref, progress=42))
+    shown = run("queue_status")
+    assert "Workers: 1 busy" in shown
+    row = next(line.split() for line in shown.splitlines() if line.split()[:1] == [str(ref.job_id)])
+    assert row[1:6] == ["test.noop", "a", "film", "claimed", "42"]
+    assert row[7] in ("2m", "1m59s", "1m58s", "1m57s")
+    assert "by gpu-box on elsewhere, pid 4711" in shown
+
+
+def test_an_expired_lease_and_a_worker_without_a_row_are_shown_as_such():
+    claimed(make_worker("gone"))
+    Worker.objects.all().delete()
+    age(300)
+    shown = run("queue_status")
+    assert "expired" in shown
+    assert "over 3m" in shown
+    assert "by gone, whose row is gone" in shown
+
+
+def test_names_and_subjects_cannot_steer_the_terminal():
+    claimed(make_worker("w\x1b[31m[red]"), subject="s\x1b]0;title\x07\n")
+    shown = run("queue_status")
+    assert "\x1b" not in shown
+    assert r"by w\x1b[31m[red] on elsewhere" in shown
+    assert r"s\x1b]0;title\x07\n" in shown

@@ -1,0 +1,52 @@
+"""A row lock that somebody holds keeps a worker waiting, but never for good."""
+
+import threading
+
+import pytest
+from django.db import connection, transaction
+
+from jobs.handlers.base import Report
+from jobs.lifecycle.claim import claim
+from jobs.models import Job
+from jobs.worker import database_client
+from jobs.worker.queue_client import QueueUnavailable
+from tests.factories import make_job
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> database_client.DatabaseClient:
+    """A worker's client on a connection that it opened itself, impatient for the test's sake."""
+    monkeypatch.setattr(database_client, "LOCK_WAIT_MS", 50)
+    client = database_client.DatabaseClient("impatient", [])
+    connection.close()
+    client.register()
+    return client
+
+
+def hold_row(job_id: int, held: threading.Event, let_go: threading.Event) -> None:
+    try:
+        with transaction.atomic():
+            Job.objects.select_for_update().get(pk=job_id)
+            held.set()
+            assert let_go.wait(30)
+    finally:
+        connection.close()
+
+
+def test_a_report_gives_up_waiting_and_passes_once_the_row_is_free(client):
+    job = make_job()
+    held_claim = claim(client.worker)[0].claim
+    held, let_go = threading.Event(), threading.Event()
+    holder = threading.Thread(target=hold_row, args=(job.pk, held, let_go))
+    holder.start()
+    try:
+        assert held.wait(30)
+        with pytest.raises(QueueUnavailable, match="lock timeout"):
+            client.report(Report(held_claim, progress=40))
+    finally:
+        let_go.set()
+        holder.join(30)
+    client.report(Report(held_claim, progress=50))
+    assert Job.objects.get(pk=job.pk).progress == 50

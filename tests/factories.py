@@ -1,0 +1,127 @@
+"""Short ways to the rows a test needs, all through the verbs, and time that passes when a test says so."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import DateTimeField, F, Model
+
+from jobs.handlers.base import ClaimRef, Outcome
+from jobs.lifecycle.cancel import cancel
+from jobs.lifecycle.claim import claim
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.finish import finish_one
+from jobs.lifecycle.heartbeat import heartbeat
+from jobs.lifecycle.workers import register
+from jobs.models import Claim, Job, JobEvent, QueueDelta, QueueTotal, ServiceBeat, Turn, Worker
+from jobs.process_identity import ProcessIdentity
+from jobs.states import Status, bucket_of
+
+# A process of another machine: no reaper can prove anything about it.
+ELSEWHERE = ProcessIdentity("elsewhere", 4711)
+AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn)
+
+
+def make_worker(
+    name: str = "worker",
+    *,
+    gpu: bool = False,
+    beaten: bool = True,
+    process: ProcessIdentity = ELSEWHERE,
+    **options: Any,
+) -> Worker:
+    """A registered worker; it has beaten once (and is idle) unless told otherwise."""
+    worker = register(name, process, capabilities={"gpu": gpu}, **options)
+    if beaten:
+        heartbeat(worker.pk)
+        worker.refresh_from_db()
+    return worker
+
+
+def make_job(kind: str = "test.noop", payload: dict[str, Any] | None = None, **options: Any) -> Job:
+    """A pending job; the options are enqueue's."""
+    return reload(enqueue(kind, payload, **options).job_id)
+
+
+def claimed(worker: Worker | None = None, job: Job | None = None, *, start: bool = True, **options: Any) -> ClaimRef:
+    """The claim of `worker` on `job` (or on a new one, made with enqueue's options), started unless told otherwise."""
+    job = job or make_job(**options)
+    taken = claim(worker or make_worker(), [job.queue], start=start)
+    assert [each.id for each in taken] == [job.pk], f"claimed {taken} where only job {job.pk} should be ready"
+    return taken[0].claim
+
+
+def job_in(status: Status, **options: Any) -> Job:
+    """A job that came to `status` by the verbs; the options are enqueue's."""
+    job = make_job(**options)
+    if status == Status.CANCELLED:
+        cancel(job.pk)
+    elif status != Status.PENDING:
+        ref = claimed(job=job)
+        if status == Status.COMPLETED:
+            finish_one(Outcome.completed(ref))
+        elif status == Status.FAILED:
+            finish_one(Outcome.failed(ref, "broken", fatal=True))
+    return reload(job)
+
+
+def reload(job: Job | ClaimRef | int) -> Job:
+    """The job as the database has it now."""
+    return Job.objects.get(pk=id_of(job))
+
+
+def id_of(job: Job | ClaimRef | int) -> int:
+    if isinstance(job, ClaimRef):
+        return job.job_id
+    return job.pk if isinstance(job, Job) else job
+
+
+def lease_end(job: Job | ClaimRef | int) -> datetime:
+    """When the lease of a running job is over."""
+    end = reload(job).lease_expires_at
+    assert end, "only a running job has a lease"
+    return end
+
+
+def events_of(job: Job | ClaimRef | int) -> list[str]:
+    """The names of a job's events, oldest first."""
+    return list(JobEvent.objects.filter(job_id=id_of(job)).order_by("id").values_list("name", flat=True))
+
+
+def events_of_worker(worker: Worker | UUID) -> list[str]:
+    worker_id = worker.pk if isinstance(worker, Worker) else worker
+    events = JobEvent.objects.filter(job_id=None, worker_id=worker_id)
+    return list(events.order_by("id").values_list("name", flat=True))
+
+
+def real_counts() -> dict[tuple[str, str], int]:
+    """Jobs per queue and bucket, counted one by one."""
+    rows = Job.objects.values_list("queue", "status", "hold")
+    return dict(Counter((queue, bucket_of(status, hold).value) for queue, status, hold in rows))
+
+
+def kept_counts() -> dict[tuple[str, str], int]:
+    """Jobs per queue and bucket, as the counters have them."""
+    kept: Counter[tuple[str, str]] = Counter()
+    for counters in (QueueTotal.objects, QueueDelta.objects):
+        for queue, bucket, jobs in counters.values_list("queue", "bucket", "jobs"):
+            kept[queue, bucket] += jobs
+    return {key: jobs for key, jobs in kept.items() if jobs}
+
+
+def age(seconds: float, *, outage: bool = False) -> None:
+    """Let time pass: every moment in the database moves back by so much, one UPDATE per table.
+
+    Meanwhile nobody of the test did anything, but the database was up and others beat; with `outage=True` it was
+    silent, so that on PostgreSQL the next reaper finds itself in the grace.
+    """
+    for model in AGEING:
+        shift(model, seconds)
+    shift(ServiceBeat, seconds, leaving=() if outage else ("beat_at",))
+
+
+def shift(model: type[Model], seconds: float, leaving: tuple[str, ...] = ()) -> None:
+    moments = [field.name for field in model._meta.concrete_fields if isinstance(field, DateTimeField)]
+    back = timedelta(seconds=seconds)
+    model._default_manager.update(**{name: F(name) - back for name in moments if name not in leaving})

@@ -1,0 +1,160 @@
+"""The database itself refuses rows that break a rule, whoever writes them."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, models
+
+from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Queue, QueueTotal, ServiceBeat, Worker
+from jobs.states import ACTIVE, Status
+from tests.factories import job_in, make_job, make_worker
+
+pytestmark = pytest.mark.django_db
+MOMENT = datetime(2030, 1, 1, tzinfo=UTC)
+HELD: dict[str, Any] = {"claim_id": uuid4(), "worker_id": uuid4(), "claimed_at": MOMENT, "lease_expires_at": MOMENT}
+
+
+def assert_refused(rows: models.QuerySet[Any], by: str, /, **changes: Any) -> None:
+    """Not only refused, but by the constraint of this name."""
+    with pytest.raises(IntegrityError, match=by):
+        rows.update(**changes)
+
+
+JOB_RULES: list[tuple[Status, dict[str, Any], str]] = [
+    (Status.RUNNING, {"progress": 101}, "job_progress_0_100"),
+    (Status.PENDING, {"priority": 101}, "job_priority_range"),
+    (Status.PENDING, {"priority": -101}, "job_priority_range"),
+    (Status.PENDING, {"status": "paused"}, "job_status_known|job_finished_iff_terminal"),
+    (Status.PENDING, {"attempt": 4}, "job_attempts_within_limit"),
+    (Status.COMPLETED, {"finished_at": None}, "job_finished_iff_terminal"),
+    (Status.PENDING, {"finished_at": MOMENT}, "job_finished_iff_terminal"),
+    (Status.RUNNING, {"finished_at": MOMENT}, "job_finished_iff_terminal"),
+    (Status.PENDING, {"status": Status.RUNNING}, "job_claimed_iff_running"),
+    (Status.RUNNING, {"status": Status.PENDING}, "job_claimed_iff_running"),
+    (Status.PENDING, {"cancel_requested_at": MOMENT}, "job_cancel_never_pending"),
+    *[(Status.PENDING, {column: value}, "job_claimed_iff_running") for column, value in HELD.items()],
+    *[(Status.COMPLETED, {column: value}, "job_claimed_iff_running") for column, value in HELD.items()],
+    *[(Status.RUNNING, {column: None}, "job_claimed_iff_running") for column in HELD],
+]
+
+
+@pytest.mark.parametrize(("status", "changes", "name"), JOB_RULES)
+def test_a_job_that_breaks_a_rule_is_refused(status, changes, name):
+    job_in(status)
+    assert_refused(Job.objects.all(), name, **changes)
+
+
+@pytest.mark.parametrize("column", ["progress", "attempt", "crashes", "unlisted_beats", "max_attempts"])
+def test_counts_of_a_job_are_never_negative(column):
+    make_job()
+    with pytest.raises(IntegrityError):
+        Job.objects.update(**{column: -1})
+
+
+@pytest.mark.parametrize("status", ACTIVE)
+def test_one_active_job_per_queue_and_key(status):
+    job_in(status, dedupe_key="k")
+    other = make_job(dedupe_key="other")
+    assert_refused(Job.objects.filter(pk=other.pk), "job_one_active_per_key|jobs_job.queue", dedupe_key="k")
+
+
+def test_a_key_unique_for_ever_is_kept_by_an_ended_job():
+    job_in(Status.COMPLETED, dedupe_key="k", unique="ever")
+    other = make_job(dedupe_key="other")
+    assert_refused(Job.objects.filter(pk=other.pk), "job_one_active_per_key|jobs_job.queue", dedupe_key="k")
+
+
+def test_an_ended_job_keeps_no_ordinary_key_and_no_key_never_collides():
+    job_in(Status.COMPLETED, dedupe_key="k")
+    make_job(dedupe_key="k")
+    make_job()
+    make_job()
+    assert Job.objects.count() == 4
+
+
+PHASE_RULES: list[tuple[dict[str, Any], str]] = [
+    ({"progress": 101}, "phase_progress_0_100"),
+    ({"progress": -1}, "progress"),
+    ({"status": "stuck"}, "phase_status_known"),
+    ({"weight": 0}, "phase_weight_positive"),
+    ({"weight": -1}, "phase_weight_positive"),
+]
+
+
+@pytest.mark.parametrize(("changes", "name"), PHASE_RULES)
+def test_a_phase_that_breaks_a_rule_is_refused(changes, name):
+    PhaseProgress.objects.create(job=make_job(), position=0, name="a")
+    assert_refused(PhaseProgress.objects.all(), name, **changes)
+
+
+QUALITY_RULES: list[tuple[dict[str, Any], str]] = [
+    ({"progress": 101}, "quality_progress_0_100"),
+    ({"progress": -1}, "progress"),
+    ({"status": "stuck"}, "quality_status_known"),
+    ({"segments_total": 3, "segments_completed": 4}, "quality_segments_fit"),
+    ({"segments_completed": -1}, "segments_completed"),
+]
+
+
+@pytest.mark.parametrize(("changes", "name"), QUALITY_RULES)
+def test_a_quality_that_breaks_a_rule_is_refused(changes, name):
+    QualityProgress.objects.create(job=make_job(), name="720p")
+    assert_refused(QualityProgress.objects.all(), name, **changes)
+
+
+def test_a_phase_is_there_once_per_job():
+    job = make_job()
+    PhaseProgress.objects.create(job=job, position=0, name="a")
+    PhaseProgress.objects.create(job=make_job(), position=0, name="a")
+    other = PhaseProgress.objects.create(job=job, position=1, name="b")
+    assert_refused(PhaseProgress.objects.filter(pk=other.pk), "phase_once_per_job|phaseprogress.name", name="a")
+
+
+def test_a_quality_is_there_once_per_job():
+    job = make_job()
+    QualityProgress.objects.create(job=job, name="720p")
+    QualityProgress.objects.create(job=make_job(), name="720p")
+    other = QualityProgress.objects.create(job=job, name="1080p")
+    rows = QualityProgress.objects.filter(pk=other.pk)
+    assert_refused(rows, "quality_once_per_job|qualityprogress.name", name="720p")
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"), [({"status": "lost"}, "worker_status_known"), ({"slots": 0}, "worker_has_a_slot")]
+)
+def test_a_worker_that_breaks_a_rule_is_refused(changes, name):
+    make_worker()
+    assert_refused(Worker.objects.all(), name, **changes)
+
+
+ONCE: dict[str, tuple[type[models.Model], dict[str, Any]]] = {
+    "claim id": (Claim, {"id": uuid4(), "worker_id": uuid4()}),
+    "queue": (Queue, {"name": "a"}),
+    "total_once_per_bucket": (QueueTotal, {"queue": "a", "bucket": "pending"}),
+    "service": (ServiceBeat, {"name": "a", "beat_at": MOMENT}),
+}
+
+
+@pytest.mark.parametrize(("model", "row"), ONCE.values(), ids=ONCE)
+def test_what_is_there_once_is_there_once(model, row):
+    model.objects.create(**row)
+    with pytest.raises(IntegrityError):
+        model.objects.create(**row)
+
+
+def test_a_job_stays_when_its_workers_row_is_deleted():
+    job = job_in(Status.RUNNING)
+    Worker.objects.all().delete()
+    assert Job.objects.get(pk=job.pk).last_worker_name == "worker"
+
+
+def test_no_constraint_is_left_out_here():
+    tables = apps.get_app_config("jobs").get_models()
+    named = {constraint.name for table in tables for constraint in table._meta.constraints}
+    here = Path(__file__).read_text()
+    assert named
+    assert {name for name in named if name not in here} == set()

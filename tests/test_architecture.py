@@ -1,0 +1,98 @@
+"""Rules about the code itself: who may write, and how long a file or a function may get."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+MAX_FILE, MAX_FUNCTION = 300, 45
+
+# Every method of a model, a manager or a queryset that writes. Whoever has a row at hand could call one, so the rule
+# asks for no types: outside jobs/lifecycle nobody calls a method of these names at all, on anything.
+WRITES = {
+    "save", "asave", "delete", "adelete", "_raw_delete", "update", "aupdate", "create", "acreate", "bulk_create",
+    "abulk_create", "bulk_update", "abulk_update", "get_or_create", "aget_or_create", "update_or_create",
+    "aupdate_or_create", "save_base", "raw",
+}  # fmt: skip
+SQL_WRITE = re.compile(r"\s*(INSERT\s+INTO|UPDATE\s+\S+\s+SET|DELETE\s+FROM|TRUNCATE|MERGE\s+INTO)\b", re.IGNORECASE)
+
+# What else is called so, and has nothing to do with rows.
+NOT_ROWS = {
+    ("jobs/worker/ledger.py", "self._renewed_at.update"): "a dict of claims",
+    ("project/demo/job_handlers.py", "digest.update"): "a checksum",
+    ("project/settings.py", "DATABASES['default'].setdefault('OPTIONS', {}).update"): "a dict of options",
+}
+
+
+def sources() -> list[Path]:
+    files = [path for folder in ("jobs", "project") for path in (ROOT / folder).rglob("*.py")]
+    return [path for path in files if "migrations" not in path.parts]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def written_outside_lifecycle() -> Iterator[tuple[str, str, int]]:
+    for path in sources():
+        if not name_of(path).startswith("jobs/lifecycle/"):
+            for called, line in writes_in(ast.parse(path.read_text())):
+                yield name_of(path), called, line
+
+
+def writes_in(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in WRITES:
+            yield ast.unparse(node), node.lineno
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL_WRITE.match(node.value):
+            yield node.value.strip()[:60], node.lineno
+
+
+def test_only_lifecycle_writes_rows():
+    strangers = [
+        f"{file}:{line} {called}"
+        for file, called, line in written_outside_lifecycle()
+        if (file, called) not in NOT_ROWS
+    ]
+    assert not strangers, "rows are written by jobs/lifecycle alone; add a verb there, or say why it is no row"
+
+
+def test_every_exception_to_the_rule_is_still_needed():
+    found = {(file, called) for file, called, _ in written_outside_lifecycle()}
+    assert NOT_ROWS.keys() <= found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "job.save()",
+        "Job.objects.filter(pk=1).update(status='failed')",
+        "chosen.delete()",
+        "write = jobs.bulk_update",
+        "cursor.execute('UPDATE jobs_job SET status = 1')",
+        "cursor.execute('''\n  delete from jobs_job''')",
+        "cursor.execute(f'INSERT INTO {table} VALUES (1)')",
+    ],
+)
+def test_the_rule_sees_a_write(source):
+    assert list(writes_in(ast.parse(source)))
+
+
+def test_files_are_short():
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in sources()}
+    assert not {name: length for name, length in lengths.items() if length > MAX_FILE}
+
+
+def test_functions_are_short():
+    lengths = {
+        f"{name_of(path)}:{node.lineno} {node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
+    assert lengths
+    assert not {name: length for name, length in lengths.items() if length > MAX_FUNCTION}

@@ -1,0 +1,71 @@
+"""System checks: settings that cannot work are refused with the setting, its value and the fix."""
+
+from types import SimpleNamespace
+
+import pytest
+from django.core.checks import run_checks
+from django.db import connection
+
+from jobs import checks
+from jobs.checks import check_settings
+
+
+def ids() -> list[str | None]:
+    return [message.id for message in check_settings()]
+
+
+def test_the_defaults_work():
+    assert check_settings() == []
+
+
+CONTRADICTIONS = [
+    ({"HEARTBEAT_INTERVAL": 0}, "jobs.E002", ["JOBS_HEARTBEAT_INTERVAL is 0", "30"]),
+    ({"HEARTBEAT_INTERVAL": 61}, "jobs.E003", ["JOBS_HEARTBEAT_INTERVAL is 61", "JOBS_CLAIM_DURATION", "120", "122"]),
+    ({"WORKER_OFFLINE_THRESHOLD": 29}, "jobs.E004", ["JOBS_WORKER_OFFLINE_THRESHOLD is 29", "30 s", "60"]),
+    ({"MAX_ATTEMPTS": 0}, "jobs.E005", ["JOBS_MAX_ATTEMPTS is 0", "1 or more"]),
+    ({"BACKOFF_BASE": 20, "BACKOFF_CAP": 19}, "jobs.E006", ["JOBS_BACKOFF_CAP is 19", "JOBS_BACKOFF_BASE (20", "20"]),
+    ({"POLL_INTERVAL": 0}, "jobs.E007", ["JOBS_POLL_INTERVAL is 0", "Set it to 1"]),
+    ({"CLAIM_DURATION": 1e300}, "jobs.E010", ["JOBS_CLAIM_DURATION is 1e+300 s", "ten years", "315360000"]),
+    ({"MAX_RUNTIME": 1e-9}, "jobs.E011", ["JOBS_MAX_RUNTIME is 1e-09 s", "empty", "0.001"]),
+]
+
+
+@pytest.mark.parametrize(("values", "number", "words"), CONTRADICTIONS)
+def test_a_contradiction_names_the_setting_the_value_and_the_fix(settings, values, number, words):
+    for name, value in values.items():
+        setattr(settings, f"JOBS_{name}", value)
+    [message] = check_settings()
+    assert message.id == number
+    assert [word for word in words if word not in f"{message.msg} {message.hint}"] == []
+
+
+@pytest.mark.parametrize(
+    "values", [{"HEARTBEAT_INTERVAL": 60}, {"WORKER_OFFLINE_THRESHOLD": 30}, {"BACKOFF_CAP": 10}, {"BACKOFF_BASE": 0}]
+)
+def test_values_at_the_edge_work(settings, values):
+    for name, value in values.items():
+        setattr(settings, f"JOBS_{name}", value)
+    assert ids() == []
+
+
+def test_settings_that_cannot_be_read_are_all_named_and_hide_the_rest(settings):
+    settings.JOBS_MAX_ATTEMPTS, settings.JOBS_CLAIM_DURATION = "many", "long"
+    messages = check_settings()
+    assert [message.id for message in messages] == ["jobs.E001", "jobs.E001"]
+    assert {message.msg.split()[0] for message in messages} == {"JOBS_MAX_ATTEMPTS", "JOBS_CLAIM_DURATION"}
+
+
+def test_the_checks_are_part_of_manage_check(settings):
+    settings.JOBS_POLL_INTERVAL = 0
+    assert "jobs.E007" in [message.id for message in run_checks()]
+
+
+@pytest.mark.sqlite
+def test_sqlite_without_immediate_transactions_is_refused(monkeypatch):
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "transaction_mode", "DEFERRED")
+    assert ids() == ["jobs.E009"]
+
+
+def test_another_engine_is_refused(monkeypatch):
+    monkeypatch.setattr(checks, "connection", SimpleNamespace(vendor="mysql", settings_dict={}))
+    assert ids() == ["jobs.E008"]

@@ -1,0 +1,156 @@
+"""Log lines: one for each event whatever it says, with what it is about, and no secret that nobody wrote there."""
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable
+
+import pytest
+from django.utils.module_loading import import_string
+
+from jobs.logs import JsonFormatter, KeyValueFormatter, StderrHandler, formatter
+
+FORMATTERS = [KeyValueFormatter(), JsonFormatter()]
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+HOSTILE = [
+    "two\nlines",
+    "back\rto the start",
+    "\x1b[2J\x1b[31mred\x1b]0;title\x07",
+    "\x9b31m in one byte, \x7f and \x85",
+    "separated\u2028by\u2029unicode",
+    "turned \u202eround\u2066",
+    "NUL \x00 and a lone \ud83d surrogate",
+    'a "quoted" level=CRITICAL job=1 \\ backslash',
+    "",
+]
+
+
+class Unprintable:
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class Cursed(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("not even here")
+
+
+def record(message: object = "hello", *args: object, **extra: object) -> logging.LogRecord:
+    made = logging.LogRecord("jobs.worker", logging.INFO, __file__, 1, message, args, None)
+    made.created = 1777629600.0125
+    vars(made).update(extra)
+    return made
+
+
+def with_exception(raising: Callable[[], object]) -> logging.LogRecord:
+    made = record()
+    try:
+        raising()
+    except Exception:
+        made.exc_info = sys.exc_info()
+    return made
+
+
+def fail(words: str) -> None:
+    raise ValueError(words)
+
+
+def curse() -> None:
+    raise Cursed
+
+
+def test_key_value_says_time_level_logger_message_and_what_it_is_about():
+    line = KeyValueFormatter().format(record("job %s completed", 7, job=7, attempt=2, kind="a.b", worker="box 1"))
+    assert line == (
+        'time=2026-05-01T10:00:00.012Z level=INFO logger=jobs.worker message="job 7 completed" '
+        'job=7 attempt=2 kind=a.b worker="box 1"'
+    )
+
+
+def test_json_says_the_same():
+    line = JsonFormatter().format(record("job %s completed", 7, job=7, attempt=2, kind="a.b", worker="box 1"))
+    assert json.loads(line) == {
+        "time": "2026-05-01T10:00:00.012Z", "level": "INFO", "logger": "jobs.worker", "message": "job 7 completed",
+        "job": 7, "attempt": 2, "kind": "a.b", "worker": "box 1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("line_formatter", FORMATTERS)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_text_stays_in_its_line_and_in_its_value(line_formatter, text):
+    line = line_formatter.format(record(text, kind=text, worker=text))
+    assert not CONTROL.search(line)
+    if isinstance(line_formatter, JsonFormatter):
+        assert json.loads(line)["message"] == text.replace("\x00", "\ufffd").replace("\ud83d", "?")
+    else:  # outside of quotes there are exactly our own names
+        bare = re.sub(r'"(\\.|[^"\\])*"', "_", line)
+        assert re.findall(r"(\w+)=", bare) == [
+            "time",
+            "level",
+            "logger",
+            "message",
+            *(["kind", "worker"] if text else []),
+        ]
+
+
+@pytest.mark.parametrize("line_formatter", FORMATTERS)
+def test_unicode_is_kept(line_formatter):
+    assert "Grüße, 日本語 👩‍🚀" in line_formatter.format(record("Grüße, 日本語 👩‍🚀"))
+
+
+@pytest.mark.parametrize("line_formatter", FORMATTERS)
+@pytest.mark.parametrize("broken", [record("%s and %s", 1), record("%d", "x"), record("%s", Unprintable())])
+def test_arguments_that_do_not_fit_cost_nobody_the_line(line_formatter, broken):
+    assert "do not fit" in line_formatter.format(broken)
+
+
+def test_an_exception_is_one_value_of_the_line():
+    line = KeyValueFormatter().format(with_exception(lambda: fail("first\nsecond")))
+    assert "\n" not in line
+    assert r' exception="Traceback (most recent call last):\n  File \"' in line
+    assert line.endswith(r'ValueError: first\nsecond"')
+    told = json.loads(JsonFormatter().format(with_exception(lambda: fail("first\nsecond"))))
+    assert told["exception"].startswith("Traceback (most recent call last):\n")
+    assert told["exception"].endswith("\nValueError: first\nsecond")
+
+
+@pytest.mark.parametrize("line_formatter", FORMATTERS)
+def test_an_exception_that_cannot_be_printed_and_a_stack_are_lines_all_the_same(line_formatter):
+    assert "Cursed" in line_formatter.format(with_exception(curse))
+    assert "Stack (most recent" in line_formatter.format(record(stack_info="Stack (most recent call last):\n  here"))
+
+
+@pytest.mark.parametrize("line_formatter", FORMATTERS)
+def test_no_secret_is_added(line_formatter, monkeypatch):
+    monkeypatch.setenv("MAIL_PASSWORD", "correct horse battery")
+    line = line_formatter.format(with_exception(lambda: fail("login with correct horse battery")))
+    assert "correct horse" not in line
+    assert "[MAIL_PASSWORD]" in line
+    assert "hunter2" not in line_formatter.format(record("hello", password="hunter2", request={"key": "hunter2"}))
+
+
+@pytest.mark.parametrize("line_formatter", FORMATTERS)
+def test_a_line_has_an_end(line_formatter):
+    assert len(line_formatter.format(record("x" * 10_000_000))) < 50_000
+
+
+def test_the_setting_chooses_the_formatter_and_a_wrong_one_is_left_to_the_check(settings):
+    settings.JOBS_LOG_FORMAT = "json"
+    assert isinstance(formatter(), JsonFormatter)
+    settings.JOBS_LOG_FORMAT = "keyvalue"
+    assert isinstance(formatter(), KeyValueFormatter)
+    settings.JOBS_LOG_FORMAT = "xml"
+    assert isinstance(formatter(), KeyValueFormatter)
+
+
+def test_the_project_logs_with_it(settings):
+    assert import_string(settings.LOGGING["formatters"]["line"]["()"]) is formatter
+    assert import_string(settings.LOGGING["handlers"]["console"]["class"]) is StderrHandler
+
+
+def test_lines_go_to_what_standard_error_is_now(capsys):
+    handler = StderrHandler()
+    handler.setFormatter(KeyValueFormatter())
+    handler.handle(record("hello"))
+    assert capsys.readouterr().err.endswith("message=hello\n")

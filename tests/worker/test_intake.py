@@ -1,0 +1,131 @@
+"""When a worker looks for work, and how much it asks for."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from jobs.worker.clerk import Found
+from jobs.worker.crew import Crew
+from jobs.worker.intake import POLL, POLL_WITH_WAKE_UPS, Intake
+from jobs.worker.ledger import Ledger
+from jobs.worker.options import WorkerOptions
+from jobs.worker.queue_client import ClaimOrder
+from tests.handlers.reporter import a_claimed_job
+from tests.worker.household import Household, on_hung_up
+
+NOTHING = Found(ClaimOrder(UUID(int=0), (), 1), [])
+
+
+class Errands:
+    """Notes what the clerk is sent for."""
+
+    def __init__(self) -> None:
+        self.orders: list[ClaimOrder] = []
+
+    def look(self, order: ClaimOrder) -> None:
+        self.orders.append(order)
+
+
+class Ear:
+    working = False
+
+
+@pytest.fixture
+def errands() -> Errands:
+    return Errands()
+
+
+@pytest.fixture
+def ear() -> Ear:
+    return Ear()
+
+
+@pytest.fixture
+def intake(household: Household, errands: Errands, ear: Ear) -> Iterator[Intake]:
+    """The intake of a worker that is registered, with one process of two slots."""
+    options = WorkerOptions(processes=1, concurrency=2)
+    crew = Crew(household.nursery, 1, 2, household.on_words, on_hung_up)
+    crew.man()
+    intake = Intake(options, crew, errands, Ledger(), ear)  # type: ignore[arg-type]  # what it needs of them
+    intake.is_open = True
+    yield intake
+    household.children += crew.children
+
+
+def test_it_looks_at_once_and_once_at_a_time(intake: Intake, errands: Errands):
+    for _ in range(3):
+        intake.look()
+    assert [(order.limit, order.isolated_limit) for order in errands.orders] == [(2, 2)]
+    assert intake.patience() == float("inf")
+
+
+def test_it_does_not_look_while_it_is_closed(intake: Intake, errands: Errands):
+    intake.is_open = False
+    intake.look()
+    assert not errands.orders
+
+
+@pytest.mark.parametrize(("working", "interval"), [(False, POLL), (True, POLL_WITH_WAKE_UPS)])
+def test_when_nothing_was_there_it_sleeps_for_longer_where_wake_ups_work(intake: Intake, ear: Ear, working, interval):
+    ear.working = working
+    intake.look()
+    intake.found(NOTHING)
+    assert 0.8 * interval < intake.patience() < 1.2 * interval
+
+
+def test_it_wakes_when_the_next_job_is_due(intake: Intake, ear: Ear):
+    ear.working = True
+    intake.look()
+    intake.found(replace(NOTHING, next_due_in=5.0))
+    assert 4 < intake.patience() <= 5
+
+
+def test_a_wake_up_ends_its_sleep(intake: Intake, errands: Errands):
+    intake.look()
+    intake.found(NOTHING)
+    intake.look()
+    assert len(errands.orders) == 1
+    intake.look_soon()
+    intake.look()
+    assert len(errands.orders) == 2
+
+
+def test_a_wake_up_during_a_look_is_not_lost_though_that_look_found_nothing(intake: Intake, errands: Errands):
+    intake.look()
+    intake.look_soon()
+    intake.found(NOTHING)
+    intake.look()
+    assert len(errands.orders) == 2
+    intake.found(NOTHING)
+    intake.look()
+    assert len(errands.orders) == 2
+
+
+def test_a_look_without_room_for_what_must_begin_at_once_says_nothing_about_that(intake: Intake):
+    intake.look()
+    intake.found(replace(NOTHING, order=replace(NOTHING.order, isolated_limit=0)))
+    assert intake.held_back
+    intake.found(replace(NOTHING, order=replace(NOTHING.order, isolated_limit=1)))
+    assert not intake.held_back
+
+
+def test_it_asks_for_no_more_than_it_may_take(intake: Intake, errands: Errands):
+    intake.options = replace(intake.options, max_jobs=1)
+    intake.look()
+    assert [order.limit for order in errands.orders] == [1]
+    intake.found(replace(NOTHING, jobs=[a_claimed_job()]))
+    assert intake.has_had_enough
+    intake.look()
+    assert len(errands.orders) == 1
+    intake.given_back(1)
+    assert not intake.has_had_enough
+
+
+def test_quick_jobs_are_asked_for_by_the_batch(intake: Intake, errands: Errands):
+    for _ in range(500):
+        intake.batch.note(0.0001)
+    intake.look()
+    assert errands.orders[0].limit > 100
+    assert errands.orders[0].isolated_limit == 2

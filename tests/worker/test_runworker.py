@@ -1,0 +1,154 @@
+"""`runworker` as a process: what it runs, in which order, and when it exits."""
+
+import time
+
+import pytest
+
+from jobs.lifecycle.cancel import cancel
+from jobs.lifecycle.workers import disable, drain, enable
+from jobs.management.commands.runworker import Command
+from jobs.models import Job
+from jobs.states import Status, WorkerStatus
+from tests.factories import events_of, reload
+from tests.worker.stage import Stage
+
+
+def test_until_empty_runs_all_that_is_due_in_the_order_of_queues_and_priorities_and_exits(stage: Stage):
+    later = stage.add("app.short", queue="second", priority=100)
+    low, high, high_too = (stage.add("app.short", queue="first", priority=priority) for priority in (-5, 5, 5))
+    unserved = stage.add("app.short", queue="third")
+    worker = stage.run("--queue", "first", "--queue", "second", "--name", "drainer")
+    assert [line.job for line in stage.history("end")] == [high, high_too, low, later]
+    done = Job.objects.filter(status=Status.COMPLETED)
+    assert set(done.values_list("attempt", "last_worker_name")) == {(1, "drainer")}
+    assert reload(unserved).status == Status.PENDING
+    assert worker.row().status == WorkerStatus.OFFLINE
+    assert (
+        "worker drainer done: 4 attempts, 4 completed, 0 failed, 0 to be tried again, handed back or cancelled"
+        in stage.logs()
+    )
+
+
+def test_it_exits_after_max_jobs(stage: Stage):
+    jobs = [stage.add("app.short") for _ in range(3)]
+    worker = stage.worker("--max-jobs", "2")
+    assert worker.exit_code() == 0
+    assert [line.job for line in stage.history("end")] == jobs[:2]
+    assert reload(jobs[2]).status == Status.PENDING
+
+
+def test_a_job_that_fails_is_tried_again_until_it_works_or_its_attempts_are_used_up(stage: Stage):
+    works = stage.add("app.flaky", {"works_at": 3}, max_attempts=3)
+    never = stage.add("app.flaky", {"works_at": 9}, max_attempts=2)
+    stage.run()
+    assert (reload(works).status, reload(works).attempt, reload(works).result) == ("completed", 3, "worked at 3")
+    assert (reload(never).status, reload(never).attempt) == ("failed", 2)
+    assert reload(never).last_error == "RuntimeError: attempt 2 does not work"
+    assert events_of(never) == ["enqueued", "claimed", "retrying", "claimed", "failed"]
+
+
+def test_a_job_that_cannot_run_here_fails_with_a_clear_error_and_the_worker_goes_on(stage: Stage):
+    broken = stage.add("broken.kind", max_attempts=1)
+    misfit = stage.add("app.short", {"surplus": 1}, max_attempts=1)
+    fine = stage.add("app.short")
+    stage.run(TEST_APPS="tests.broken_app")
+    assert "No handler is registered for the kind 'broken.kind'" in reload(broken).last_error
+    assert "tests.broken_app.job_handlers: No module named 'libmissing'" in reload(broken).last_error
+    assert "The payload does not fit the handler of 'app.short'" in reload(misfit).last_error
+    assert "surplus" in reload(misfit).last_error
+    assert [job.status for job in map(reload, (broken, misfit, fine))] == ["failed", "failed", "completed"]
+
+
+def test_an_attempt_that_runs_longer_than_its_max_runtime_fails_and_the_worker_goes_on(stage: Stage):
+    slow = stage.add("app.long", max_runtime=0.4, max_attempts=1)
+    fine = stage.add("app.short")
+    stage.run()
+    assert (reload(slow).status, reload(slow).last_error) == ("failed", "Timeout after 0.4 s")
+    assert not [line for line in stage.history("end") if line.job == slow]
+    assert reload(fine).status == Status.COMPLETED
+
+
+def test_a_running_job_that_is_cancelled_stops_at_the_handlers_next_call(stage: Stage):
+    job_id, next_id = stage.add("app.chatty"), stage.add("app.short")
+    stage.worker("--until-empty")
+    stage.wait_for_start(job_id)
+    assert cancel(job_id).requested == [job_id]
+    assert stage.wait_for_end(job_id).status == Status.CANCELLED
+    assert events_of(job_id).count("cancelled") == 1
+    assert stage.wait_for_end(next_id).status == Status.COMPLETED
+
+
+def test_a_disabled_worker_hands_its_job_back_and_claims_nothing_until_it_is_enabled(stage: Stage):
+    job_id = stage.add("app.chatty", max_attempts=2)
+    worker = stage.worker()
+    stage.wait_for_start(job_id)
+    disable(worker.row().pk)
+    stage.wait_for(lambda: reload(job_id).status == Status.PENDING)
+    assert reload(job_id).attempt == 0
+    assert events_of(job_id)[-1] == "released"
+    beaten = worker.row().last_heartbeat
+    stage.wait_for(lambda: worker.row().last_heartbeat != beaten)
+    assert worker.row().status == WorkerStatus.DISABLED
+    assert reload(job_id).status == Status.PENDING
+    enable(worker.row().pk)
+    stage.wait_for(lambda: reload(job_id).status == Status.RUNNING)
+
+
+def test_a_worker_that_may_not_work_costs_next_to_nothing(stage: Stage):
+    worker = stage.worker(JOBS_POLL_INTERVAL="0.05")
+    stage.wait_for(lambda: "worker online" in worker.log.read_text())
+    disable(worker.row().pk)
+    stage.wait_for(lambda: "this worker was disabled" in stage.logs())
+    before, began = worker.cpu_seconds(), time.monotonic()
+    stage.wait_for(lambda: time.monotonic() - began > 2)
+    assert worker.cpu_seconds() - before < 1
+
+
+def test_a_drained_worker_finishes_its_job_and_exits(stage: Stage):
+    job_id, next_id = stage.add("app.long"), stage.add("app.short")
+    worker = stage.worker()
+    stage.wait_for_start(job_id)
+    drain(worker.row().pk)
+    beaten = worker.row().last_heartbeat
+    stage.wait_for(lambda: worker.row().last_heartbeat != beaten)
+    assert worker.process.poll() is None
+    stage.open_gate()
+    assert worker.exit_code() == 0
+    assert [job.status for job in map(reload, (job_id, next_id))] == [Status.COMPLETED, Status.PENDING]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--queue", "bad name"], "The queue name 'bad name' is not valid"),
+        (["--max-jobs", "0"], "'0' is not a whole number above zero"),
+        (["--max-jobs", "²"], "'²' is not a whole number above zero"),
+        (["--poll-interval", "nan"], "'nan' is not a number above zero"),
+        (["--poll-interval", "-1"], "'-1' is not a number above zero"),
+        (["--queue", "a:0"], "'0' is not a whole number above zero"),
+        (["--processes", "1000000000"], "'1000000000' is not a whole number above zero"),
+        (["--processes", "257"], "'257' is more than 256: start several workers instead"),
+        (["--gpu", "maybe"], "invalid choice: 'maybe'"),
+        (["--slots"], "unrecognized arguments: --slots"),
+    ],
+)
+def test_wrong_flags_are_refused_with_a_sentence_and_exit_code_2(flags, sentence, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        Command().run_from_argv(["manage.py", "runworker", *flags])
+    assert stopped.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_name_that_cannot_be_stored_is_refused(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        Command().run_from_argv(["manage.py", "runworker", "--name", "x" * 201])
+    assert stopped.value.code == 2
+    assert "The worker name has 201 characters; at most 200 are allowed." in capsys.readouterr().err
+
+
+def test_a_database_that_was_not_migrated_is_told_at_once(stage: Stage):
+    worker = stage.worker(DATABASE_URL=f"sqlite:///{stage.folder / 'empty.sqlite3'}")
+    assert worker.exit_code() == 1
+    assert "Run `manage.py migrate` first." in stage.logs()
+    assert "Traceback" not in stage.logs()

@@ -1,0 +1,246 @@
+"""A whole worker, its supervisor in this process: every outcome is delivered, and whatever happens, it goes on."""
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import connections
+
+from jobs.exceptions import Fatal, RetryLater
+from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome
+from jobs.handlers.context import Context
+from jobs.handlers.folders import Folders
+from jobs.lifecycle.reap import reap_once
+from jobs.models import Worker
+from jobs.states import Status, WorkerStatus
+from jobs.worker.child import child_main
+from jobs.worker.database_client import DatabaseClient
+from jobs.worker.display import LogDisplay
+from jobs.worker.nursery import Nursery, children_of
+from jobs.worker.options import WorkerOptions, WorkerTally
+from jobs.worker.queue_client import QueueUnavailable
+from jobs.worker.supervisor import Supervisor
+from tests.factories import age, events_of, make_job, reload
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Register = Callable[..., str]
+Work = Callable[..., WorkerTally]
+
+
+@pytest.fixture
+def work(client: DatabaseClient, tmp_path: Path, settings: LazySettings) -> Iterator[Work]:
+    """Run a worker until nothing is due; its handlers run in a child, forked from here with all that is registered."""
+    settings.JOBS_BACKOFF_BASE = settings.JOBS_REAP_GRACE = 0
+
+    def work(**options: Any) -> WorkerTally:
+        connections.close_all()
+        folders = Folders(tmp_path, "tester")
+        nursery = Nursery(child_main("tester", folders))
+        told = WorkerOptions(**{"until_empty": True, "reaps": False, **options})
+        return Supervisor(client, nursery, folders, told, LogDisplay()).run()
+
+    yield work
+    assert children_of(os.getpid()) == []
+
+
+def test_it_runs_what_is_due_and_signs_off(work: Work, client: DatabaseClient, kind: Register):
+    jobs = [make_job(kind(lambda ctx, number: {"got": number}), {"number": number}) for number in range(3)]
+    assert work() == WorkerTally(jobs=3, completed=3)
+    assert [reload(job).result for job in jobs] == [{"got": 0}, {"got": 1}, {"got": 2}]
+    assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.OFFLINE
+
+
+def test_handlers_run_in_another_process(work: Work, kind: Register):
+    job = make_job(kind(lambda ctx: os.getpid()))
+    work()
+    assert reload(job).result != os.getpid()
+
+
+@pytest.mark.parametrize(("processes", "concurrency"), [(2, 1), (1, 2)])
+def test_so_many_jobs_run_at_once_as_there_are_slots(work: Work, kind: Register, tmp_path, processes, concurrency):
+    def meet(ctx: Context, number: int) -> None:
+        (tmp_path / f"here-{number}").touch()
+        deadline = time.monotonic() + 20
+        while not all((tmp_path / f"here-{other}").exists() for other in range(2)):
+            assert time.monotonic() < deadline, "the other one did not run meanwhile"
+            time.sleep(0.005)
+
+    name = kind(meet)
+    for number in range(2):
+        make_job(name, {"number": number}, max_attempts=1)
+    assert work(processes=processes, concurrency=concurrency).completed == 2
+
+
+def test_outcomes_of_every_sort_reach_the_queue(work: Work, kind: Register):
+    def raises(error: Exception) -> Callable[..., None]:
+        def function(ctx: Context) -> None:
+            raise error
+
+        return function
+
+    fails = make_job(kind(raises(LookupError("gone"))), max_attempts=2)
+    fatal = make_job(kind(raises(Fatal("no video"))), max_attempts=2)
+    later = make_job(kind(raises(RetryLater(3600, count=False))), max_attempts=1)
+    tally = work()
+    assert (tally.jobs, tally.failed, tally.other) == (4, 2, 2)
+    assert [(reload(job).status, reload(job).attempt) for job in (fails, fatal, later)] == [
+        (Status.FAILED, 2), (Status.FAILED, 1), (Status.PENDING, 0),
+    ]  # fmt: skip
+
+
+def test_what_a_handler_said_last_is_heard_though_it_failed_right_after(work: Work, kind: Register):
+    def talks(ctx: Context) -> None:
+        for percent in range(60):
+            ctx.progress(percent, f"step {percent}")
+        raise RuntimeError("enough")
+
+    job = make_job(kind(talks), max_attempts=1)
+    work()
+    assert (reload(job).status, reload(job).progress, reload(job).step) == (Status.FAILED, 59, "step 59")
+
+
+def test_a_job_whose_last_report_is_refused_is_finished_all_the_same(work: Work, kind: Register):
+    def boasts(ctx: Context) -> str:
+        ctx.progress(1)
+        ctx.quality("720p").segments(-1)
+        return "done"
+
+    job = make_job(kind(boasts))
+    work()
+    assert (reload(job).status, reload(job).result) == (Status.COMPLETED, "done")
+
+
+def test_the_outcome_of_a_lost_claim_is_dropped_and_the_next_job_runs(work: Work, kind: Register):
+    def loses_its_claim(ctx: Context) -> str:
+        age(10_000)
+        reap_once()
+        Worker.objects.update(status="idle")  # as its next heartbeat will say
+        return "too late"
+
+    job, following = make_job(kind(loses_its_claim), max_attempts=1), make_job()
+    assert (work().jobs, reload(following).status) == (2, Status.COMPLETED)
+    assert (reload(job).status, reload(job).result) == (Status.FAILED, None)
+    assert events_of(job)[-1] == "failed"
+
+
+def test_a_handler_that_finds_its_claim_lost_says_nothing_more_and_the_next_job_runs(work: Work, kind: Register):
+    def asks(ctx: Context) -> str:
+        age(10_000)
+        reap_once()
+        Worker.objects.update(status="idle")
+        try:
+            ctx.guard()
+        finally:
+            ctx.progress(99)
+        return "published"
+
+    job, following = make_job(kind(asks), max_attempts=1), make_job()
+    assert (work().jobs, reload(following).status) == (2, Status.COMPLETED)
+    assert (reload(job).status, reload(job).progress, reload(job).result) == (Status.FAILED, 0, None)
+
+
+def test_an_outcome_that_comes_after_the_lease_ended_counts_while_nobody_has_taken_the_job(work: Work, kind: Register):
+    job = make_job(kind(lambda ctx: age(10_000)), max_attempts=1)
+    work()
+    assert reload(job).status == Status.COMPLETED
+
+
+def test_a_worker_whose_row_is_gone_goes_on_to_its_end(work: Work, kind: Register):
+    def loses_its_worker(ctx: Context) -> None:
+        age(10_000)
+        Worker.objects.all().delete()
+
+    job = make_job(kind(loses_its_worker))
+    assert work().jobs == 1
+    assert reload(job).status == Status.RUNNING  # for the reaper, as of a worker that is gone
+
+
+class Cut(DatabaseClient):
+    """A client whose connection is cut right after the first outcome was written: its answer is lost."""
+
+    cut = False
+
+    def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:
+        answers = super().finish(outcomes)
+        if not self.cut:
+            self.cut = True
+            raise QueueUnavailable("the answer was lost")
+        return answers
+
+
+def test_an_outcome_whose_answer_was_lost_is_asked_for_again_and_counts_once(work: Work, client: DatabaseClient):
+    client.__class__ = Cut
+    job = make_job()
+    assert work() == WorkerTally(jobs=1, completed=1)
+    assert events_of(job) == ["enqueued", "claimed", "completed"]
+
+
+class Commanding(DatabaseClient):
+    """A client whose every beat brings the same orders about all claims that the worker holds."""
+
+    orders: Callable[[Collection[ClaimRef]], Orders]
+
+    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
+        super().heartbeat(claims)
+        return self.orders(claims)
+
+
+def stubborn(ctx: Context) -> None:
+    """Goes on whatever it is asked, until it is interrupted."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def test_a_lost_claim_interrupts_a_handler_that_does_not_ask(
+    work: Work, client: DatabaseClient, kind: Register, settings: LazySettings
+):
+    settings.JOBS_HEARTBEAT_INTERVAL = 0.1
+    client.__class__ = Commanding
+    client.orders = lambda claims: Orders(lost=tuple(claims))  # type: ignore[attr-defined]
+    job = make_job(kind(stubborn))
+    tally = work()
+    assert (tally.jobs, tally.other) == (1, 1)
+    assert reload(job).status == Status.RUNNING  # nothing was said of it any more
+
+
+class Unheard(DatabaseClient):
+    """A client whose beats do not get through until a file is there."""
+
+    gate: Path
+
+    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
+        if not self.gate.exists():
+            raise QueueUnavailable("no beat gets through")
+        return super().heartbeat(claims)
+
+
+@pytest.fixture
+def gate(client: DatabaseClient, tmp_path: Path, settings: LazySettings) -> Path:
+    """While it is closed, no lease is renewed."""
+    settings.JOBS_HEARTBEAT_INTERVAL = 0.1
+    client.__class__ = Unheard
+    client.gate = tmp_path / "gate"  # type: ignore[attr-defined]
+    return tmp_path / "gate"
+
+
+def test_what_is_exclusive_is_stopped_when_its_lease_cannot_be_renewed(work: Work, kind: Register, gate: Path):
+    job = make_job(kind(stubborn, exclusive=True, lease=1.0))
+    work(until_empty=False, max_jobs=1)
+    assert events_of(job) == ["enqueued", "claimed", "released"]
+    assert (reload(job).status, reload(job).attempt) == (Status.PENDING, 0)
+
+
+def test_others_run_on_through_an_outage_beyond_their_lease(work: Work, kind: Register, gate: Path):
+    def outlasts_its_lease(ctx: Context) -> str:
+        time.sleep(1.2)
+        gate.touch()
+        return "done"
+
+    job = make_job(kind(outlasts_its_lease, lease=1.0))
+    work()
+    assert (reload(job).status, reload(job).attempt, reload(job).result) == (Status.COMPLETED, 1, "done")

@@ -1,0 +1,89 @@
+"""Which attempts must be stopped, and why: looked at from outside, at a moment that the test gives."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from jobs.worker.crew import Assignment
+from jobs.worker.leases import LONGEST_MARGIN, last_moment, margin
+from jobs.worker.ledger import Ledger
+from jobs.worker.messages import Reason
+from jobs.worker.watch import why_to_stop
+from tests.handlers.reporter import a_claimed_job
+from tests.worker.household import Household
+
+Register = Callable[..., str]
+MINUTE = timedelta(minutes=1)
+
+
+def begun(household: Household, **options: Any) -> tuple[Assignment, float]:
+    """An attempt that has begun, and when."""
+    assignment = household.assignment(**options)
+    assignment.child.board.begin(assignment.place)
+    assert assignment.began_at is not None
+    return assignment, assignment.began_at
+
+
+def test_an_attempt_is_stopped_when_its_max_runtime_is_over(household: Household):
+    assignment, began = begun(household, max_runtime=MINUTE)
+    assert why_to_stop(assignment, Ledger(), began + 59.9) is None
+    assert why_to_stop(assignment, Ledger(), began + 60) == Reason.TIMEOUT
+
+
+def test_without_a_limit_it_may_go_on_for_ever(household: Household):
+    assignment, began = begun(household)
+    assert why_to_stop(assignment, Ledger(), began + 1e9) is None
+
+
+@pytest.mark.parametrize("kind_name", ["test.noop", "nobody.knows"])
+def test_the_time_that_it_waited_does_not_count_nor_what_comes_after_its_end(household: Household, kind_name):
+    assignment = household.assignment(kind=kind_name, max_runtime=MINUTE)
+    assert why_to_stop(assignment, Ledger(), 1e9) is None
+    assignment.child.board.begin(assignment.place)
+    assert why_to_stop(assignment, Ledger(), 1e9) == Reason.TIMEOUT
+    assignment.child.board.end(assignment.place)
+    assert why_to_stop(assignment, Ledger(), 1e9) is None
+
+
+def test_an_attempt_is_stopped_when_it_makes_no_progress_for_too_long(household: Household, kind: Register):
+    assignment, began = begun(household, kind=kind(stall_timeout=10))
+    assert why_to_stop(assignment, Ledger(), began + 9.9) is None
+    assert why_to_stop(assignment, Ledger(), began + 10) == Reason.STALLED
+    assignment.progressed_at = began + 9
+    assert why_to_stop(assignment, Ledger(), began + 18.9) is None
+    assert why_to_stop(assignment, Ledger(), began + 19) == Reason.STALLED
+
+
+@pytest.mark.parametrize(("exclusive", "reason"), [(True, Reason.LEASE), (False, None)])
+def test_what_is_exclusive_is_stopped_before_its_lease_ends_and_others_run_on(
+    household: Household, kind: Register, exclusive, reason
+):
+    assignment, began = begun(household, kind=kind(exclusive=exclusive), lease=timedelta(seconds=20))
+    ledger = Ledger()
+    ledger.add([assignment.job], began)
+    assert why_to_stop(assignment, ledger, began + 14.9) is None
+    assert why_to_stop(assignment, ledger, began + 15.1) == reason
+    ledger.renewed([assignment.job.claim], began + 10)
+    assert why_to_stop(assignment, ledger, began + 15.1) is None
+
+
+@pytest.mark.parametrize(("lease", "seconds"), [(1, 0.25), (20, 5), (40, 10), (3600, LONGEST_MARGIN)])
+def test_the_margin_is_a_share_of_the_lease_and_not_more_than_it_takes_to_stop_a_handler(lease, seconds):
+    job = a_claimed_job(lease=timedelta(seconds=lease))
+    assert margin(job) == seconds
+    assert 0 < last_moment(job) < seconds
+
+
+@pytest.mark.parametrize("reason", [Reason.TIMEOUT, Reason.STALLED, Reason.LOST, Reason.STOPPING])
+def test_what_was_stopped_already_is_not_stopped_again(household: Household, reason):
+    assignment, _ = begun(household, max_runtime=MINUTE)
+    assignment.stop_reason = reason
+    assert why_to_stop(assignment, Ledger(), 1e9) is None
+
+
+def test_a_cancelled_attempt_that_takes_no_notice_still_has_its_limits(household: Household):
+    assignment, _ = begun(household, max_runtime=MINUTE)
+    assignment.stop_reason = Reason.CANCELLED
+    assert why_to_stop(assignment, Ledger(), 1e9) == Reason.TIMEOUT
