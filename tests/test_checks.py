@@ -55,6 +55,7 @@ def test_settings_that_cannot_be_read_are_all_named_and_hide_the_rest(settings):
     assert {message.msg.split()[0] for message in messages} == {"JOBS_MAX_ATTEMPTS", "JOBS_CLAIM_DURATION"}
 
 
+@pytest.mark.django_db  # Django's own check of JSON fields asks the database
 def test_the_checks_are_part_of_manage_check(settings):
     settings.JOBS_POLL_INTERVAL = 0
     assert "jobs.E007" in [message.id for message in run_checks()]
