@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from jobs.exceptions import ClaimExpired, JobyardError, WorkerNotFound
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
-from jobs.worker.ledger import Ledger
+from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked
 from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueUnavailable
 from jobs.worker.reporting import News, merged
@@ -163,7 +163,7 @@ class Clerk(threading.Thread):
     def due_in(self, claim: ClaimRef, now: float) -> float:
         if claim in self._urgent or self._closing:
             return 0.0
-        return max(0.0, self._reported_at.get(claim, 0.0) + REPORT_AT_MOST_EVERY - now)
+        return max(0.0, self._reported_at.get(claim, NEVER) + REPORT_AT_MOST_EVERY - now)
 
     def leave_what_can_wait(self) -> None:
         """A new tray. What is said of an attempt that asks, or has ended, goes with its last word and before it."""

@@ -19,6 +19,7 @@ from jobs.progress import eta_seconds
 from jobs.sanitise import printable
 from jobs.states import QualityStatus
 from jobs.worker.crew import Assignment
+from jobs.worker.ledger import NEVER
 from jobs.worker.options import WorkerTally
 from jobs.worker.overheard import Overheard
 
@@ -95,7 +96,7 @@ class LiveDisplay:
         self.shown: dict[ClaimRef, Shown] = {}
         self.running: Sequence[ClaimRef] = ()
         self.tally = WorkerTally()
-        self.drawn_at = 0.0
+        self.drawn_at = NEVER
         self.lines_since = 0
         self.is_closed = False
 

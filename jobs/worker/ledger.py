@@ -5,6 +5,9 @@ from collections.abc import Iterable
 
 from jobs.handlers.base import ClaimedJob, ClaimRef
 
+# On a clock that starts with the machine, zero may have been a moment ago.
+NEVER = float("-inf")
+
 
 class Ledger:
     def __init__(self) -> None:
@@ -32,4 +35,4 @@ class Ledger:
     def lease_ends_at(self, job: ClaimedJob) -> float:
         """On our own clock: not before this may others take the job."""
         with self._lock:
-            return self._renewed_at.get(job.claim, 0.0) + job.lease.total_seconds()
+            return self._renewed_at.get(job.claim, NEVER) + job.lease.total_seconds()

@@ -9,6 +9,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 from jobs.handlers.base import ClaimRef, Report
+from jobs.worker.ledger import NEVER
 from jobs.worker.messages import Ended, Told, Word
 from jobs.worker.reporting import News, merged
 
@@ -35,7 +36,7 @@ class Outbox(threading.Thread):
         self._words: SimpleQueue[Word | None] = SimpleQueue()
         self._kept: dict[ClaimRef, Report] = {}
         self._news: dict[ClaimRef, News] = {}
-        self._sent_at = 0.0
+        self._sent_at = NEVER
 
     def say(self, word: Word) -> None:
         self._words.put(word)
