@@ -31,4 +31,4 @@ def test_a_beat_that_was_under_way_does_not_bring_back_what_was_dropped_meanwhil
     ledger.drop(job.claim)
     ledger.renewed([job.claim], 120.0)
     assert ledger.claims() == []
-    assert ledger.lease_ends_at(job) == 30.0  # on a clock that has passed that long ago
+    assert ledger.lease_ends_at(job) < 0  # long ago on any clock
