@@ -20,6 +20,7 @@ LAST_CHUNKS = 32  # more than any pipe holds
 
 Argument = str | bytes | os.PathLike[Any]
 OnLine = Callable[[str], object]
+OnLook = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Commands:
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         on_line: OnLine | None = None,
+        on_look: OnLook | None = None,
     ) -> CommandResult:
         arguments = checked(argv)
         self._look()
@@ -58,7 +60,7 @@ class Commands:
         try:
             start(process, arguments, env, cwd, has_input=input is not None)
             talk = Conversation(process, input, on_line)
-            self._attend(talk, arguments, timeout)
+            self._attend(talk, arguments, timeout, on_look)
         finally:
             self._end(process)
         result = CommandResult(arguments, process.returncode, talk.stdout.text(), talk.stderr.text())
@@ -90,11 +92,15 @@ class Commands:
         if self._closed:
             raise StopRequested("The attempt is over.")
 
-    def _attend(self, talk: "Conversation", argv: Sequence[Argument], timeout: float | None) -> None:
+    def _attend(
+        self, talk: "Conversation", argv: Sequence[Argument], timeout: float | None, on_look: OnLook | None
+    ) -> None:
         deadline = None if timeout is None else monotonic() + timeout
         with talk:
             while not talk.process.has_exited():
                 self._look()
+                if on_look:
+                    on_look()
                 left = LOOK_EVERY if deadline is None else deadline - monotonic()
                 if left <= 0:
                     words = last_words(talk.stderr.text())

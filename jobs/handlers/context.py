@@ -9,7 +9,8 @@ from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
 from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error
-from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine
+from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
+from jobs.handlers.files import Files, job_storage
 from jobs.handlers.folders import Folders
 from jobs.handlers.job_logger import JobLogger
 from jobs.handlers.quality import Quality, as_json, whole_percent
@@ -131,13 +132,16 @@ class Context:
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         on_line: OnLine | None = None,
+        on_look: OnLook | None = None,
     ) -> CommandResult:
         """Run a program, without a shell, in a process group that ends with this attempt whatever ends it.
 
-        `on_line` gets each line of its standard output as it comes. Raises CommandFailed where it does not exit with 0,
-        unless `check` is off.
+        `on_line` gets each line of its standard output as it comes; `on_look` is called several times a second, and
+        what it raises ends the program. Raises CommandFailed where it does not exit with 0, unless `check` is off.
         """
-        return self._commands.run(argv, timeout=timeout, check=check, input=input, env=env, cwd=cwd, on_line=on_line)
+        return self._commands.run(
+            argv, timeout=timeout, check=check, input=input, env=env, cwd=cwd, on_line=on_line, on_look=on_look
+        )
 
     @property
     def scratch(self) -> Path:
@@ -154,6 +158,11 @@ class Context:
     def workdir(self) -> Path:
         """A directory of this job on this machine, kept across attempts until the job is done, failed or cancelled."""
         return self._own_folders.make_workdir(self.job_id)
+
+    @property
+    def files(self) -> Files:
+        """The storage that jobs read from and write to, whichever machine they run on."""
+        return Files(job_storage())
 
     @property
     def _own_folders(self) -> Folders:
@@ -227,10 +236,13 @@ class Context:
     def phase_results(self) -> dict[str, Any]:
         return deepcopy(self._phase_results)
 
+    def is_to_do(self, phase: Phase) -> bool:
+        return phase.every_attempt or not self.has_phase_result(phase.name)
+
     def plan_phases(self, phases: Sequence[Phase]) -> None:
         """Make all phases visible before the first one starts."""
         self._phases = phases
-        missing = [phase for phase in phases if not self.has_phase_result(phase.name)]
+        missing = [phase for phase in phases if self.is_to_do(phase)]
         self._send(phases=[self._phase_report(phase, PhaseStatus.PENDING) for phase in missing])
 
     def start_phase(self, name: str) -> None:

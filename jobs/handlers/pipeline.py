@@ -19,14 +19,15 @@ class Pipeline:
         self._kind.function = self._run
         registry.add(self._kind)
 
-    def phase(self, name: str, weight: float = 1) -> Callable[[Function], Function]:
+    def phase(self, name: str, weight: float = 1, every_attempt: bool = False) -> Callable[[Function], Function]:
+        """`every_attempt`: it runs again also where an earlier attempt has ended it."""
         if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < inf:
             raise InvalidInput(f"The weight of phase {name!r} must be above zero, not {weight!r}.")
         if any(phase.name == name for phase in self._kind.phases):
             raise InvalidInput(f"The pipeline {self._kind.name!r} already has a phase {name!r}.")
 
         def register(function: Function) -> Function:
-            self._kind.phases += (Phase(name, check_function(self._kind.name, function), weight),)
+            self._kind.phases += (Phase(name, check_function(self._kind.name, function), weight, every_attempt),)
             return function
 
         return register
@@ -35,7 +36,7 @@ class Pipeline:
         """Run the phases that have no result yet; the last one's result is the job's."""
         context.plan_phases(self._kind.phases)
         for phase in self._kind.phases:
-            if not context.has_phase_result(phase.name):
+            if context.is_to_do(phase):
                 context.guard()
                 self._run_phase(context, phase, payload)
         return context.phase_result(self._kind.phases[-1].name) if self._kind.phases else None

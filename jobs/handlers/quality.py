@@ -26,8 +26,10 @@ class Quality:
         percent = whole_percent(100 * completed / total) if total else None
         self._send(segments_completed=completed, segments_total=total, progress=percent)
 
-    def progress(self, percent: float) -> None:
-        self._send(progress=whole_percent(percent))
+    def progress(self, percent: float, /, segments: int | None = None, **details: Any) -> None:
+        """How far it is, how many segments are done, and what else people want to know: fps, speed, eta."""
+        told = as_json(details) or None
+        self._send(progress=whole_percent(percent), segments_completed=segments, details=told)
 
     def complete(self, /, **details: Any) -> None:
         self._send(status=QualityStatus.COMPLETED, progress=100, details=as_json(details) or None)

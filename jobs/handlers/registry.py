@@ -25,6 +25,7 @@ class Phase:
     name: str
     function: Function
     weight: float = 1
+    every_attempt: bool = False  # its result is of no use to another attempt
 
 
 @dataclass

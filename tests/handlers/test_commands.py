@@ -244,6 +244,18 @@ def test_an_error_in_on_line_ends_it(ctx: Context):
     family.wait_until_gone()
 
 
+def test_whoever_looks_at_it_may_end_it(ctx: Context):
+    looks = []
+
+    def look() -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            raise RuntimeError("it does not get on")
+
+    with pytest.raises(RuntimeError, match="does not get on"):
+        ctx.run(["sleep", "60"], on_look=look)
+
+
 def test_what_a_program_leaves_in_the_background_ends_with_it(ctx: Context):
     family = Family(members=1)
     ctx.run(shell("sleep 300 & echo $!"), on_line=family.hear)

@@ -64,6 +64,13 @@ def test_a_phase_with_a_result_is_not_run_again(reporter: Remembering):
     assert {name for name, _, _ in reporter.phases} == {"upload"}
 
 
+def test_a_phase_of_every_attempt_runs_again_although_it_has_a_result(build: Pipeline, reporter: Remembering):
+    build.phase("sign", every_attempt=True)(lambda context, **payload: "signed anew")
+    results = {name: "old" for name in ("collect", "render", "upload", "sign")}
+    assert run(reporter, phase_results=results) == "signed anew"
+    assert [name for name, *_ in reporter.phases] == ["sign"] * 3  # pending, running, completed
+
+
 @pytest.mark.usefixtures("build")
 def test_when_all_phases_have_results_the_last_one_is_the_jobs(reporter: Remembering):
     assert run(reporter, phase_results={"collect": 1, "render": 2, "upload": 3}) == 3
