@@ -1,6 +1,6 @@
 """Finds jobs: one filter for the command line, the admin and, later, HTTP."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
@@ -13,7 +13,7 @@ from jobs.exceptions import InvalidInput, JobNotFound
 from jobs.lifecycle.new_job import check_queue, check_text
 from jobs.models import Job, JobQuerySet
 from jobs.models.job import IN_STATUS
-from jobs.states import ACTIVE, ShownState, Status
+from jobs.states import ShownState, Status
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,6 @@ def get_job(job_id: int) -> Job:
     return job
 
 
-def active_among(job_ids: Iterable[int]) -> set[int]:
-    """Which of these jobs are pending or running."""
-    return set(Job.objects.with_ids(job_ids).filter(status__in=ACTIVE).values_list("pk", flat=True))
+def outside(statuses: Collection[Status], job_ids: Iterable[int]) -> set[int]:
+    """Which of these jobs exist and are in none of these states."""
+    return set(Job.objects.with_ids(job_ids).exclude(status__in=statuses).values_list("pk", flat=True))

@@ -17,7 +17,8 @@ from jobs.lifecycle import heartbeat as beating
 from jobs.models import Worker
 from jobs.process_identity import this_process
 from jobs.selectors import schedule
-from jobs.selectors.jobs import active_among
+from jobs.selectors.jobs import outside
+from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.postgres_listener import PostgresListener
 from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable
 
@@ -130,8 +131,8 @@ class DatabaseClient:
         reap.reap_in_turn()
 
     @reconnecting
-    def still_active(self, job_ids: Collection[int]) -> set[int]:
-        return active_among(job_ids)
+    def needing_workdir(self, job_ids: Collection[int]) -> set[int]:
+        return outside(ends_workdir(), job_ids)
 
     def listening(self) -> AbstractContextManager[Listener] | None:
         return PostgresListener(wake_up.CHANNEL) if wake_up.is_on() else None

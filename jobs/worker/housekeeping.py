@@ -4,9 +4,16 @@ import threading
 from collections.abc import Callable, Collection
 from typing import Any
 
+from jobs.conf import conf
 from jobs.handlers.base import ClaimRef
 from jobs.handlers.folders import Folders, work_root
 from jobs.process_identity import ProcessIdentity, proven_dead, this_process
+from jobs.states import TERMINAL, Status
+
+
+def ends_workdir() -> Collection[Status]:
+    """The states in which a job needs its directory no more. What failed may be kept for a look, or for a retry."""
+    return TERMINAL if conf.CLEANUP_PARTIAL_ON_FAILURE else [status for status in TERMINAL if status != Status.FAILED]
 
 
 class Janitor:
@@ -51,7 +58,7 @@ def process_named(owner: str) -> ProcessIdentity | None:
     return ProcessIdentity("", int(parts[2]), parts[0], int(parts[1]), int(parts[3]))
 
 
-def remove_leftovers(folders: Folders, still_active: Callable[[Collection[int]], set[int]]) -> None:
+def remove_leftovers(folders: Folders, needing_workdir: Callable[[Collection[int]], set[int]]) -> None:
     here = this_process()
     for owner in folders.owners():
         process = process_named(owner)
@@ -59,5 +66,5 @@ def remove_leftovers(folders: Folders, still_active: Callable[[Collection[int]],
             Folders(folders.root, owner).remove_owner()
     kept = folders.workdirs()
     if kept:
-        for job_id in set(kept) - still_active(kept):
+        for job_id in set(kept) - needing_workdir(kept):
             folders.remove_workdir(job_id)

@@ -69,8 +69,8 @@ class QueueClient(Protocol):
         """None where there are no wake-ups: then the worker polls."""
         ...
 
-    def still_active(self, job_ids: Collection[int]) -> set[int]:
-        """Which of these jobs may still run: what is kept for the others can go."""
+    def needing_workdir(self, job_ids: Collection[int]) -> set[int]:
+        """Which of these jobs may still need their directories: those of the others can go."""
         ...
 
     def sign_off(self) -> None:

@@ -23,4 +23,4 @@ class Reaper(Repeating):
         return (self.client.reap_in_turn, self.tidy_folders)
 
     def tidy_folders(self) -> None:
-        remove_leftovers(self.folders, self.client.still_active)
+        remove_leftovers(self.folders, self.client.needing_workdir)

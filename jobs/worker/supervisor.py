@@ -20,7 +20,7 @@ from jobs.worker.crew import HOPELESS, PATIENCE, Assignment, ChildHandle, Crew
 from jobs.worker.display import Display
 from jobs.worker.endings import outcome_with_child
 from jobs.worker.heartbeat import Heartbeat
-from jobs.worker.housekeeping import Janitor
+from jobs.worker.housekeeping import Janitor, ends_workdir
 from jobs.worker.intake import Intake
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Asked, Ended, Reason, Returned, Told, Word
@@ -185,7 +185,7 @@ class Supervisor:
             return
         if answer.refused:
             logger.warning("outcome refused job=%s reason=%r", job.id, str(answer.refused))
-        if answer.status in TERMINAL:
+        if answer.status in ends_workdir():
             self.janitor.remove_workdir(job.id)
         self.tally.count(answer.status)
         self.display.finished(job, answer)

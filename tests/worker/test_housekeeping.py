@@ -78,8 +78,20 @@ def test_the_workdirs_of_jobs_that_ended_go_and_those_of_jobs_that_may_still_run
     deleted = max(kept + ended) + 1
     for job_id in (*kept, *ended, deleted):
         mine.make_workdir(job_id)
-    remove_leftovers(mine, client.still_active)
+    remove_leftovers(mine, client.needing_workdir)
     assert mine.workdirs() == sorted(kept)
+
+
+@pytest.mark.django_db
+def test_the_workdir_of_a_failed_job_stays_where_that_is_wanted_until_the_job_is_gone(
+    mine: Folders, client: DatabaseClient, settings
+):
+    settings.JOBS_CLEANUP_PARTIAL_ON_FAILURE = False
+    failed, completed = job_in(Status.FAILED).pk, job_in(Status.COMPLETED).pk
+    for job_id in (failed, completed, failed + completed):
+        mine.make_workdir(job_id)
+    remove_leftovers(mine, client.needing_workdir)
+    assert mine.workdirs() == [failed]
 
 
 def test_where_there_are_no_workdirs_nobody_is_asked(mine: Folders):
