@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Report
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, QualityReport, Report
 from jobs.progress import eta_seconds
 from jobs.sanitise import printable
 from jobs.states import QualityStatus
@@ -82,6 +82,15 @@ class Shown:
 class ShownQuality:
     percent: int = 0
     status: str = ""
+    left: float | None = None
+
+    def hear(self, told: QualityReport) -> None:
+        self.percent = self.percent if told.progress is None else told.progress
+        if told.status:
+            self.status = told.status.replace("_", " ")
+            self.percent = 100 if told.status == QualityStatus.COMPLETED else self.percent
+        eta = (told.details or {}).get("eta")
+        self.left = eta if isinstance(eta, (int, float)) and eta > 0 else None
 
 
 class LiveDisplay:
@@ -126,11 +135,7 @@ class LiveDisplay:
         shown.percent = shown.percent if report.progress is None else report.progress
         shown.step = shown.step if report.step is None else report.step
         for told in report.qualities:
-            quality = shown.qualities.setdefault(told.name, ShownQuality())
-            quality.percent = quality.percent if told.progress is None else told.progress
-            if told.status:
-                quality.status = told.status.replace("_", " ")
-                quality.percent = 100 if told.status == QualityStatus.COMPLETED else quality.percent
+            shown.qualities.setdefault(told.name, ShownQuality()).hear(told)
 
     def finished(self, job: ClaimedJob, answer: Answer) -> None:
         shown = self.shown.pop(job.claim, None) or Shown(job)
@@ -182,7 +187,9 @@ class LiveDisplay:
                 step = shown.step or f"attempt {shown.job.attempt} of {shown.job.max_attempts}"
                 yield Text.assemble(*title_of(shown.job)), *bar(shown.percent), visible(step), eta_text(left)
                 for name, quality in list(shown.qualities.items()):  # drawn by another thread, too
-                    yield visible("  " + name), *bar(quality.percent), visible(quality.status), Text("")
+                    if quality.status == QualityStatus.SKIPPED:
+                        continue
+                    yield visible("  " + name), *bar(quality.percent), visible(quality.status), eta_text(quality.left)
 
     @staticmethod
     def footer(running: int, tally: WorkerTally) -> Text:

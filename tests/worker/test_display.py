@@ -99,6 +99,22 @@ def test_a_report_changes_what_it_mentions(live: LiveDisplay, drawn):
     assert re.search(r"360p .* 100 % .*completed", shown)
 
 
+def test_a_quality_shows_how_far_it_is_and_its_own_time_left(live: LiveDisplay, drawn):
+    job = started(live)
+    told = QualityReport("720p", QualityStatus.IN_PROGRESS, progress=40, details={"eta": 75, "fps": 24.0})
+    live.reported(Report(job.claim, qualities=[told]))
+    assert re.search(r"720p .* 40 % .*in progress .*1:15 left", drawn(job))
+    live.reported(Report(job.claim, qualities=[QualityReport("720p", QualityStatus.COMPLETED, details={"eta": 0})]))
+    let_pass(live, 0)
+    assert re.search(r"720p .*100 % .*completed *$", drawn(job), re.MULTILINE)
+
+
+def test_a_quality_that_is_not_made_takes_no_row(live: LiveDisplay, drawn):
+    job = started(live)
+    live.reported(Report(job.claim, qualities=[QualityReport("2160p", QualityStatus.SKIPPED)]))
+    assert "2160p" not in drawn(job)
+
+
 def test_a_job_that_has_said_nothing_is_shown_with_its_attempt(live: LiveDisplay, drawn):
     assert "attempt 2 of 3" in drawn(started(live, attempt=2))
 
