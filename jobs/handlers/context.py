@@ -236,14 +236,12 @@ class Context:
     def phase_results(self) -> dict[str, Any]:
         return deepcopy(self._phase_results)
 
-    def is_to_do(self, phase: Phase) -> bool:
-        return phase.every_attempt or not self.has_phase_result(phase.name)
-
-    def plan_phases(self, phases: Sequence[Phase]) -> None:
-        """Make all phases visible before the first one starts."""
+    def plan_phases(self, phases: Sequence[Phase]) -> list[Phase]:
+        """Make all phases visible before the first one starts; returns those that are to be run."""
         self._phases = phases
-        missing = [phase for phase in phases if self.is_to_do(phase)]
-        self._send(phases=[self._phase_report(phase, PhaseStatus.PENDING) for phase in missing])
+        to_do = [phase for phase in phases if phase.every_attempt or not self.has_phase_result(phase.name)]
+        self._send(phases=[self._phase_report(phase, PhaseStatus.PENDING) for phase in to_do])
+        return to_do
 
     def start_phase(self, name: str) -> None:
         self._phase = next(phase for phase in self._phases if phase.name == name)

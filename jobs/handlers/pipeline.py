@@ -34,11 +34,9 @@ class Pipeline:
 
     def _run(self, context: Context, /, **payload: Any) -> Any:
         """Run the phases that have no result yet; the last one's result is the job's."""
-        context.plan_phases(self._kind.phases)
-        for phase in self._kind.phases:
-            if context.is_to_do(phase):
-                context.guard()
-                self._run_phase(context, phase, payload)
+        for phase in context.plan_phases(self._kind.phases):
+            context.guard()
+            self._run_phase(context, phase, payload)
         return context.phase_result(self._kind.phases[-1].name) if self._kind.phases else None
 
     @staticmethod

@@ -66,7 +66,7 @@ def test_a_phase_with_a_result_is_not_run_again(reporter: Remembering):
 
 def test_a_phase_of_every_attempt_runs_again_although_it_has_a_result(build: Pipeline, reporter: Remembering):
     build.phase("sign", every_attempt=True)(lambda context, **payload: "signed anew")
-    results = {name: "old" for name in ("collect", "render", "upload", "sign")}
+    results = dict.fromkeys(("collect", "render", "upload", "sign"), "old")
     assert run(reporter, phase_results=results) == "signed anew"
     assert [name for name, *_ in reporter.phases] == ["sign"] * 3  # pending, running, completed
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs.worker import capabilities as module
-from jobs.worker.capabilities import capabilities, memory_mib, working_encoders
+from jobs.handlers import ffmpeg as module
+from jobs.handlers.ffmpeg import working_encoders
+from jobs.worker.capabilities import capabilities, memory_mib
 
 LISTED = """
  V....D h264_nvenc           NVIDIA NVENC H.264 encoder (codec h264)
