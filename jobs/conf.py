@@ -171,9 +171,30 @@ class Conf:
     ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
     ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
     ALERT_DEPTH = count(10_000, "jobs", "More jobs waiting in a queue than this raise an alert.")
+    FFMPEG = text("", "The ffmpeg to use; empty = the one on the PATH, else that of the package imageio-ffmpeg.")
+    VIDEO_ENCODERS = text(
+        "",
+        "The encoders to try for a video, as in `h264_nvenc,libx264`; empty = the hardware that works, then the CPU.",
+    )
+    VIDEO_CHUNK_SEGMENTS = count(
+        10, "segments of 6 s", "How much of a quality is encoded at a time: what a crash can cost of each quality."
+    )
+    VIDEO_PARALLEL = count(
+        0, "qualities", "How many qualities of a video are encoded at once; 0 = as cores and memory allow."
+    )
     LOG_FORMAT = Setting(
         "keyvalue", parse_choice("keyvalue", "json"), "keyvalue or json", "How `jobs.logs` writes a line of the log."
     )
+    VIDEO_PUBLIC = flag(
+        False, "Whether everybody may watch the videos; else only users with the permission videos.view_video."
+    )
+    VIDEO_ACCEL = text(
+        "", "The internal location of nginx that holds the storage's files; empty = Django sends them itself."
+    )
+    VIDEO_KEEP_OLD = seconds(
+        3600, "How long a version stays after another took its place: whoever watches it can go on."
+    )
+    VIDEO_MAX_UPLOAD = count(10 * 1024**3, "bytes", "The largest upload that the HTTP API accepts; 0 = any.")
     MAX_PAYLOAD = count(1024 * 1024, "bytes", "The largest payload, as JSON, that enqueue accepts.")
     MAX_RESULT = count(1024 * 1024, "bytes", "A larger result, checkpoint or phase result is not stored whole.")
     MAX_ERROR = count(16 * 1024, "characters", "Error texts and tracebacks are cut to this.")

@@ -1,10 +1,14 @@
 """Where each page lives."""
 
 from django.contrib import admin
-from django.urls import path
+from django.contrib.auth.views import LoginView
+from django.urls import include, path
 from django.views.generic import RedirectView
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
+    # For whom is not staff, but may watch.
+    path("accounts/login/", LoginView.as_view(template_name="admin/login.html", next_page="videos:list"), name="login"),
+    path("", include("jobs.videos.urls")),
 ]

@@ -11,8 +11,8 @@ from jobs.handlers.registry import Kind, registry
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is about the other engine: the suite runs once on each."""
-    other = "sqlite" if connection.vendor == "postgresql" else "postgres"
-    left_out = [item for item in items if item.get_closest_marker(other)]
+    others = ("sqlite", "once") if connection.vendor == "postgresql" else ("postgres",)
+    left_out = [item for item in items if any(item.get_closest_marker(other) for other in others)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

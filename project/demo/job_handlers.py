@@ -1,9 +1,7 @@
 """The kinds of the demo: small, but they do real work on real files."""
 
 import hashlib
-import struct
 import tarfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,49 +81,3 @@ def verify(ctx: Context, folder: str) -> dict[str, Any]:
     if members != ctx.phase_result("collect"):
         raise RuntimeError("the archive does not hold what was collected")
     return {"archive": ctx.phase_result("compress"), "members": len(members)}
-
-
-@handler("demo.fractal", queue="media")
-def fractal(ctx: Context, qualities: list[int]) -> list[str]:
-    """The Mandelbrot set as PNG, once per quality; each band of rows is a segment."""
-    written = []
-    for done, height in enumerate(qualities):
-        quality, rows, bands = ctx.quality(f"{height}p"), bytearray(), list(bands_of(height))
-        quality.start(segments=len(bands))
-        for number, band in enumerate(bands, start=1):
-            rows += b"".join(row_of_pixels(y, height) for y in band)
-            quality.segments(number, total=len(bands))
-            ctx.progress(100 * (done + number / len(bands)) / len(qualities), f"{height}p")
-        target = output(f"fractal-{height}p.png")
-        with written_whole(target, ctx) as part:
-            part.write_bytes(png(height * 3 // 2, height, bytes(rows)))
-        quality.complete(bytes=target.stat().st_size)
-        written.append(target.name)
-    return written
-
-
-def bands_of(height: int, band: int = 10) -> Iterator[range]:
-    return (range(start, min(start + band, height)) for start in range(0, height, band))
-
-
-def row_of_pixels(y: int, height: int) -> bytes:
-    """One row of 8-bit grey, led by PNG's filter byte."""
-    width = height * 3 // 2
-    return b"\0" + bytes(escape_time(complex(3 * x / width - 2, 2 * y / height - 1)) for x in range(width))
-
-
-def escape_time(c: complex, limit: int = 63) -> int:
-    z = 0j
-    for step in range(limit):
-        z = z * z + c
-        if abs(z) > 2:
-            return 4 * step
-    return 255
-
-
-def png(width: int, height: int, rows: bytes) -> bytes:
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")

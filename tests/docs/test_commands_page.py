@@ -9,7 +9,8 @@ from django.core.management import BaseCommand, get_commands, load_command_class
 
 PAGE = (Path(settings.BASE_DIR) / "docs" / "commands.md").read_text()
 SECTIONS = {part.split("\n", 1)[0]: part for part in PAGE.split("\n## ")[1:]}
-COMMANDS = sorted(name for name, app in get_commands().items() if app == "jobs")
+OURS = {name: app for name, app in get_commands().items() if app in ("jobs", "jobs.videos")}
+COMMANDS = sorted(OURS)
 SHARED = {"--json", "--traceback", "--no-color", "--force-color"}
 
 
@@ -19,7 +20,7 @@ def flags_of(command: BaseCommand, name: str) -> set[str]:
 
 
 def own_flags(name: str) -> set[str]:
-    return flags_of(load_command_class("jobs", name), name) - flags_of(BaseCommand(), name)
+    return flags_of(load_command_class(OURS[name], name), name) - flags_of(BaseCommand(), name)
 
 
 def test_there_are_commands_to_describe():

@@ -1,7 +1,9 @@
-"""`manage.py demo`: enqueue a handful of jobs, work on them, and show what became of each."""
+"""`manage.py demo`: transcode a video and run a handful of small jobs, and show what became of each."""
 
 import os
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any
 
@@ -12,24 +14,32 @@ from rich.table import Table
 from rich.text import Text
 
 from jobs import NewJob, enqueue_many
+from jobs.handlers.files import job_storage
 from jobs.models import Job
 from jobs.selectors.depth import Depths, queue_depths
 from jobs.states import TERMINAL, Hold, Status
+from jobs.videos.lifecycle.add import add_video
+from jobs.videos.models import Video
+from jobs.videos.names import version_folder
+from jobs.videos.transcoding.manifest import MASTER
+from jobs.videos.transcoding.validate import problems_of
+from project.demo.clip import SECONDS, make_clip
 
 JOBS = [
     NewJob("demo.checksum", {"folder": "jobs"}, subject="checksum of the source", priority=-10),
     NewJob("demo.archive", {"folder": "project"}, subject="archive of the project"),
-    NewJob("demo.fractal", {"qualities": [60, 120, 180]}, subject="fractal in three qualities", priority=10),
     NewJob("demo.flaky", {}, subject="fails once, then works"),
     NewJob("demo.checksum", {"folder": "nowhere"}, subject="cannot succeed: fails at once", max_attempts=3),
 ]
 QUEUES = ["media", "archive", "default"]
-EXPECTED = [Status.COMPLETED, Status.COMPLETED, Status.COMPLETED, Status.COMPLETED, Status.FAILED]
+EXPECTED = [Status.COMPLETED, Status.COMPLETED, Status.COMPLETED, Status.COMPLETED, Status.FAILED]  # the video first
 ATTEMPTS = [1, 1, 1, 2, 1]
 
 NEXT = """
 What to try next, after `export DEBUG=1` (or with a .env file that sets SECRET_KEY: see .env.example):
-  make serve                                   the web admin, a worker and a reaper in one terminal
+  make serve                                   the web admin, a worker and a reaper in one terminal; then watch
+                                               the video at the address it prints + videos/{slug}/
+  .venv/bin/python manage.py transcode FILE    transcode a video of your own
   .venv/bin/python manage.py queue_status      how deep each queue is, and who holds what
   .venv/bin/python manage.py show_job {failed:<8} why a job failed, with its history
   .venv/bin/python manage.py retry_jobs {failed:<6} give it another try
@@ -37,13 +47,14 @@ What to try next, after `export DEBUG=1` (or with a .env file that sets SECRET_K
 
 
 class Command(BaseCommand):
-    help = "Enqueue a handful of real jobs, run a worker until they are done, and show what became of them."
+    help = "Transcode a clip and run a handful of small jobs with a worker, and show what became of each."
 
     def handle(self, *args: Any, **options: Any) -> None:
         console = Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "100")))
         depths = queue_depths()
         refuse_if_paused(depths)
-        ids = list(enqueue_many(JOBS).created)
+        video = add_clip(console)
+        ids = [video.job_id, *enqueue_many(JOBS).created]
         console.print(f"Enqueued {len(ids)} jobs into the queues default, archive and media.")
         console.print(about_others(depths), soft_wrap=True)
         call_command("runworker", "--until-empty", "--name=demo", *(f"--queue={queue}" for queue in QUEUES))
@@ -51,8 +62,36 @@ class Command(BaseCommand):
         console.print(summary(jobs))
         if [job.status for job in jobs] != EXPECTED or [job.attempt for job in jobs] != ATTEMPTS:
             raise CommandError("The demo did not end as it should: see the table above.")
+        console.print(about_version(video))
         console.print("[green]Everything ended as it should[/], the last job's failure included.")
-        self.stdout.write(NEXT.format(failed=ids[-1]))
+        self.stdout.write(NEXT.format(failed=ids[-1], slug=video.slug))
+
+
+def add_clip(console: Console) -> Video:
+    """Upload a clip as a user would; and once more, as users do."""
+    with TemporaryDirectory() as folder:
+        clip = make_clip(Path(folder))
+        try:
+            video = add_video(clip, title="Demo clip").video
+        except OSError as error:
+            raise CommandError(f"The video could not be stored: {error}. Look at MEDIA_ROOT.") from error
+        console.print(f"Added the video [bold]{video.title}[/]: {SECONDS} s of 1280 × 720 with sound.")
+        again = add_video(clip, title="Demo clip")
+        if again.created or again.video != video:
+            raise CommandError("The same file was added twice, but it must be met as a duplicate.")
+        console.print("Added it again: no second video, for the content is the same.")
+        return video
+
+
+def about_version(video: Video) -> str:
+    """What was published, checked file by file and frame by frame."""
+    video.refresh_from_db()
+    folder = Path(job_storage().path(version_folder(video.pk, video.version)))
+    problems = problems_of(folder, thorough=True)
+    if problems:
+        raise CommandError("The published version is not as it should be:\n" + "\n".join(problems))
+    names = ", ".join(video.qualities.values_list("name", flat=True))
+    return f"The video has {names}; every frame was decoded and checked: {folder / MASTER}"
 
 
 def refuse_if_paused(depths: Depths) -> None:

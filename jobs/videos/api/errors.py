@@ -1,0 +1,50 @@
+"""What an error looks like to a program: `{"error": {"code": …, "message": …}}`, and which status each one has."""
+
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.http import JsonResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
+
+from jobs.exceptions import InvalidInput, JobyardError
+from jobs.videos.exceptions import VideoNotFound
+
+
+class ApiError(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.headers = status, code, message, headers or {}
+
+    def response(self) -> JsonResponse:
+        body = {"error": {"code": self.code, "message": self.message}}
+        return JsonResponse(body, status=self.status, headers=self.headers)
+
+
+# The first that fits; an empty message means the error's own, which is written to be read.
+TABLE: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (InvalidInput, 400, "invalid", ""),
+    (VideoNotFound, 404, "not_found", ""),
+    (JobyardError, 409, "conflict", ""),
+    (RequestDataTooBig, 413, "too_large", "The fields of the form are too large."),
+    (MultiPartParserError, 400, "malformed", "The body is not a well-formed multipart form."),
+    (SuspiciousOperation, 400, "malformed", "The body has too many fields or files."),
+    (UnreadablePostError, 400, "malformed", "The body ended before its announced length."),
+)
+
+
+def as_api_error(error: Exception) -> ApiError | None:
+    """The answer to an error that is the caller's doing; None for one of ours."""
+    if isinstance(error, ApiError):
+        return error
+    for kind, status, code, message in TABLE:
+        if isinstance(error, kind):
+            return ApiError(status, code, message or str(error))
+    return None
+
+
+def invalid(message: str) -> ApiError:
+    return ApiError(400, "invalid", message)
+
+
+def not_found(message: str = "There is nothing at this address.") -> ApiError:
+    return ApiError(404, "not_found", message)

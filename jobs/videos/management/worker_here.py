@@ -1,0 +1,95 @@
+"""A worker in this process, for as long as it takes to do certain jobs."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Collection, Sequence
+from types import TracebackType
+
+from django.core.management.base import CommandError
+from django.db import DatabaseError, connection
+
+from jobs.handlers.base import Answer, ClaimedJob, Report
+from jobs.lifecycle.prioritise import set_priority
+from jobs.states import TERMINAL
+from jobs.videos.selectors import active_jobs
+from jobs.worker.claiming import QueueShare
+from jobs.worker.clerk import GivenUp
+from jobs.worker.crew import Assignment
+from jobs.worker.display import Display, LiveDisplay, LogDisplay
+from jobs.worker.options import WorkerOptions, WorkerTally
+from jobs.worker.running import run_worker
+from jobs.worker.shutdown import WorkerFailed
+
+FIRST = 100  # the highest priority: whoever waits for these jobs does not wait for others
+LOOK_EVERY = 1.0
+
+
+def work_here(job_ids: Collection[int], queues: Sequence[str], *, moving: bool) -> None:
+    """Run a worker until these jobs have ended, or somebody stops it."""
+    set_priority(job_ids, FIRST)
+    shown: Display = LiveDisplay() if moving and sys.stderr.isatty() else LogDisplay()
+    options = WorkerOptions(queues=[QueueShare(queue) for queue in queues])
+    try:
+        run_worker(f"transcode-{socket.gethostname()}-{os.getpid()}", options, UntilEnded(shown, job_ids))
+    except (GivenUp, WorkerFailed) as error:
+        raise CommandError(f"{error}") from error
+
+
+class UntilEnded:
+    """A display that stops its worker, as a person would, once none of the jobs waits or runs any more."""
+
+    def __init__(self, shown: Display, job_ids: Collection[int]) -> None:
+        self.shown, self._left = shown, set(job_ids)
+        self._stopped = threading.Event()
+        self._watch = threading.Thread(target=self._look, name="jobs ended", daemon=True)
+
+    def in_child(self) -> None:
+        self.shown.in_child()
+
+    def __enter__(self) -> "UntilEnded":
+        self.shown.__enter__()
+        self._watch.start()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """The worker still heeds signals here: none is sent after this."""
+        self._stopped.set()
+        self._watch.join()
+        self.shown.__exit__(kind, error, trace)
+
+    def started(self, job: ClaimedJob) -> None:
+        self.shown.started(job)
+
+    def reported(self, report: Report) -> None:
+        self.shown.reported(report)
+
+    def finished(self, job: ClaimedJob, answer: Answer) -> None:
+        """Here and now, for the worker would claim another job before the next look."""
+        self.shown.finished(job, answer)
+        if answer.status in TERMINAL:
+            self._left.discard(job.id)
+            self._stop_if_ended()
+
+    def refresh(self, assignments: Sequence[Assignment], tally: WorkerTally) -> None:
+        self.shown.refresh(assignments, tally)
+
+    def _look(self) -> None:
+        """A job may also end without us: cancelled while it waits, or done by a worker that has come meanwhile."""
+        try:
+            while not self._stopped.wait(LOOK_EVERY):
+                try:
+                    self._left &= {job.pk for job in active_jobs(self._left)}
+                except DatabaseError:  # the worker itself gets over it, or gives up
+                    connection.close()
+                else:
+                    self._stop_if_ended()
+        finally:
+            connection.close()
+
+    def _stop_if_ended(self) -> None:
+        if not self._left and not self._stopped.is_set():
+            self._stopped.set()
+            os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,61 @@
+"""The reads: videos with their status and job, how far each quality is, and who could work on them."""
+
+from collections.abc import Collection
+from datetime import timedelta
+
+from django.db.models.functions import Coalesce
+
+from jobs.conf import conf
+from jobs.db import Now
+from jobs.models import Job, QualityProgress, Worker
+from jobs.process_identity import proven_dead, this_process
+from jobs.states import ACTIVE
+from jobs.videos.exceptions import VideoNotFound
+from jobs.videos.models import Video, VideoQuerySet
+
+# Of a job, what no list of videos shows.
+LARGE = ("payload", "result", "checkpoint", "last_traceback")
+
+
+def library() -> VideoQuerySet:
+    """Videos with status, error, job and qualities, the newest first. A job that was cleared is None."""
+    return (
+        Video.objects.with_status()
+        .select_related("job")
+        .defer(*(f"job__{name}" for name in LARGE))
+        .prefetch_related("qualities")
+    )
+
+
+def find_video(slug: str) -> Video:
+    """The video with this address; raises VideoNotFound."""
+    video = library().filter(slug=slug).first() if "\x00" not in slug else None
+    if video is None:
+        raise VideoNotFound(video=repr(slug))
+    return video
+
+
+def active_jobs(job_ids: Collection[int]) -> list[Job]:
+    """Those of these jobs that wait or run."""
+    return list(Job.objects.with_ids(job_ids).filter(status__in=ACTIVE).defer(*LARGE).order_by("pk"))
+
+
+def quality_progress(job_ids: Collection[int]) -> dict[int, list[QualityProgress]]:
+    """How far the qualities of each job are; fps, speed and the seconds left are in the details."""
+    found: dict[int, list[QualityProgress]] = {job_id: [] for job_id in job_ids}
+    for quality in QualityProgress.objects.filter(job__in=job_ids).order_by("id"):
+        found[quality.job_id].append(quality)
+    return found
+
+
+def is_served(queue: str) -> bool:
+    """Whether a worker that lives takes jobs from this queue."""
+    silence = timedelta(seconds=conf.WORKER_OFFLINE_THRESHOLD)
+    heard = (
+        Worker.objects.live().alias(seen=Coalesce("last_heartbeat", "registered_at")).filter(seen__gt=Now() - silence)
+    )
+    here = this_process()
+    return any(
+        (not worker.queues or queue in worker.queues) and not proven_dead(worker.process, here)
+        for worker in heard.filter(drain_requested=False)
+    )

@@ -1,0 +1,1 @@
+"""What people and programs are shown of a video's job: reads and texts, the same for pages and HTTP API."""

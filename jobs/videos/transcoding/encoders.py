@@ -1,0 +1,63 @@
+"""The encoders: the one seam behind which hardware lives. Each says its arguments, all make the same H.264."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from jobs.conf import conf
+from jobs.handlers.ffmpeg import VAAPI, working_encoders
+from jobs.videos.transcoding.ladder import Rung
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """An H.264 encoder of ffmpeg."""
+
+    name: str
+    quality: Sequence[str]  # {crf} is filled in
+    closed: Sequence[str] = ()  # what makes every group of pictures stand alone, and all headers alike
+    device: Sequence[str] = ()  # before the input
+    upload: str = ""  # the filter that brings pictures to the card
+    pixels: str = "yuv420p"
+
+    @property
+    def is_hardware(self) -> bool:
+        return self.name != CPU.name
+
+    def arguments(self, rung: Rung, gop: int) -> list[str]:
+        rates = [f"-maxrate {rung.maxrate}k", f"-bufsize {2 * rung.maxrate}k", f"-level:v {rung.level}"]
+        groups = [f"-g {gop}", f"-keyint_min {gop}", "-profile:v high"]
+        quality = [each.format(crf=rung.crf) for each in self.quality]
+        return " ".join(["-c:v", self.name, *quality, *self.closed, *rates, *groups]).split()
+
+
+CPU = Encoder(
+    "libx264",
+    quality=["-preset veryfast", "-crf {crf}"],
+    closed=["-sc_threshold 0", "-x264-params open_gop=0:stitchable=1"],
+)
+HARDWARE = (
+    Encoder(
+        "h264_nvenc",
+        quality=["-preset p5", "-rc vbr", "-cq {crf}", "-b:v 0"],
+        closed=["-no-scenecut 1", "-forced-idr 1", "-strict_gop 1"],
+    ),
+    Encoder("h264_qsv", quality=["-global_quality {crf}"], closed=["-idr_interval 0"], pixels="nv12"),
+    Encoder(
+        "h264_vaapi", quality=["-qp {crf}"], closed=["-idr_interval 0"], device=VAAPI, upload="hwupload", pixels="nv12"
+    ),
+)
+
+
+def usable_encoders() -> list[Encoder]:
+    """Those to try for a quality, best first; the CPU is always the last resort."""
+    if conf.VIDEO_ENCODERS:
+        names = [name.strip() for name in conf.VIDEO_ENCODERS.split(",")]
+        return [encoder for encoder in (*HARDWARE, CPU) if encoder.name in names] or [CPU]
+    proven = working_encoders()
+    return [*(encoder for encoder in HARDWARE if encoder.name in proven), CPU]
+
+
+def gop_of(frame_rate: Fraction) -> int:
+    """Frames between two key frames: two seconds, as near as whole frames come."""
+    return max(1, round(2 * frame_rate))

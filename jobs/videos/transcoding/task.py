@@ -1,0 +1,63 @@
+"""What encoding a video needs at hand: its source, the folders, and how to run programs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from jobs.handlers.commands import CommandResult
+from jobs.handlers.ffmpeg import find_ffmpeg, version_of
+from jobs.videos.transcoding.encoders import gop_of
+from jobs.videos.transcoding.errors import NoFfmpeg
+from jobs.videos.transcoding.source import Source
+
+SEGMENT_GROUPS = 3  # groups of two seconds in a segment
+Run = Callable[..., CommandResult]
+
+
+@dataclass(frozen=True)
+class Task:
+    """`folder` is the job's own on this machine; chunks in it outlive an attempt, `version` is put together anew."""
+
+    source: Source
+    path: Path
+    name: str  # of the source in the storage: with its size it says whether a chunk is of this source
+    folder: Path
+    run: Run
+
+    @cached_property
+    def ffmpeg(self) -> str:
+        found = find_ffmpeg()
+        if found is None:
+            raise NoFfmpeg
+        return found
+
+    @cached_property
+    def ffmpeg_version(self) -> str:
+        return version_of(self.ffmpeg)
+
+    @property
+    def version(self) -> Path:
+        """What will be published."""
+        return self.folder / "version"
+
+    @property
+    def chunks(self) -> Path:
+        return self.folder / "chunks"
+
+    @property
+    def segment_frames(self) -> int:
+        return SEGMENT_GROUPS * gop_of(self.source.video.frame_rate)
+
+    @property
+    def segment_seconds(self) -> float:
+        return float(self.segment_frames / self.source.video.frame_rate)
+
+    @property
+    def frames(self) -> int:
+        """As many as the probe lets expect."""
+        return max(1, round(self.source.duration * self.source.video.frame_rate))
+
+    @property
+    def segments(self) -> int:
+        return -(-self.frames // self.segment_frames)

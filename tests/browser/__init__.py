@@ -1,0 +1,1 @@
+"""Tests with a real browser: what people see, and whether it plays."""
