@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from time import monotonic
 
 from django.db import close_old_connections, connections
@@ -23,7 +23,7 @@ from jobs.worker.connections import clean_connections
 from jobs.worker.execution import outcome_of_stop, run_attempt
 from jobs.worker.leases import last_moment, margin
 from jobs.worker.leftovers import kill_own_children
-from jobs.worker.messages import Ended, Reason, Recall, Reply, Returned, Run, Stop
+from jobs.worker.messages import Ended, Reason, Reply, Run, Stop
 from jobs.worker.nursery import ChildMain
 from jobs.worker.outbox import Outbox
 from jobs.worker.reporting import AttemptReporter, Replies
@@ -87,22 +87,24 @@ class Child:
                 self.stop(order)
             elif isinstance(order, Reply):
                 self.replies.arrived(order)
-            elif isinstance(order, Recall):
-                self.give_back()
 
     def patience(self) -> float | None:
-        restless = self.main_slot.asked or any(is_exclusive(attempt) for attempt in list(self.attempts.values()))
+        restless = self.main_slot.asked or any(map(is_exclusive, self.held()))
         return LOOK_AT_LEASES if restless else None
 
     def watch_leases(self) -> None:
         """The supervisor does this, too, but may be frozen while we are not."""
-        for attempt in filter(is_exclusive, list(self.attempts.values())):
+        for attempt in filter(is_exclusive, self.held()):
             left = self.board.lease_ends_at(attempt.place) - monotonic()
             if left < last_moment(attempt.job):
                 self.board.yield_lease(attempt.place)
                 os._exit(1)
             if left < margin(attempt.job) and attempt.reason is None:
                 self.stop(Stop(attempt.job.claim, Reason.LEASE, force=True))
+
+    def held(self) -> list[Attempt]:
+        """What we have to do; what was called back is no longer ours, though no slot has come to it yet."""
+        return [attempt for attempt in list(self.attempts.values()) if not self.board.is_recalled(attempt.place)]
 
     def take(self, order: Run) -> None:
         for place, job in order.jobs:
@@ -120,21 +122,9 @@ class Child:
             for slot in self.slots:
                 slot.interrupt(attempt)
 
-    def give_back(self) -> None:
-        """What no slot has taken yet goes back, as if it had never come."""
-        claims: list[ClaimRef] = []
-        try:
-            while True:
-                attempt = self.inbox.get_nowait()
-                if attempt is not None:
-                    del self.attempts[attempt.job.claim]
-                    claims.append(attempt.job.claim)
-        except Empty:
-            self.outbox.say(Returned(tuple(claims)))
-
     def leave(self) -> None:
         """Idle: end in order. At work: the supervisor is dead, and nobody wants the outcome; end at once."""
-        if self.attempts:
+        if self.held():
             os._exit(1)
         for _ in self.slots:
             self.inbox.put(None)
@@ -171,7 +161,9 @@ class Child:
     def execute(self, attempt: Attempt, slot: Slot) -> None:
         claim = attempt.job.claim
         attempt.began = monotonic()
-        self.board.begin(attempt.place)
+        if not self.board.begin(attempt.place):
+            del self.attempts[claim]
+            return
         lease_ends_at = partial(self.board.lease_ends_at, attempt.place)
         reporter = AttemptReporter(attempt, self.outbox.say, self.replies, lease_ends_at)
         context = Context(attempt.job, reporter, attempt, self.folders, self.worker_name, slot.on_task)

@@ -11,7 +11,7 @@ from jobs.conf import conf
 from jobs.handlers.process import STOP_SIGNALS
 from jobs.worker.clerk import Clerk
 from jobs.worker.crew import PATIENCE, Crew
-from jobs.worker.messages import Reason, Recall
+from jobs.worker.messages import Reason
 
 logger = logging.getLogger("jobs.worker")
 
@@ -50,8 +50,6 @@ class Shutdown:
         if not self.begun:
             self.begun = True
             logger.info("stopping why=%r running=%d", why, len(self.crew.assignments()))
-            for child in self.crew.children:
-                child.send(Recall())
         if seconds is not None:
             self._interrupt_at = min(self._interrupt_at, monotonic() + seconds)
 

@@ -23,7 +23,7 @@ from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.housekeeping import Janitor
 from jobs.worker.intake import Intake
 from jobs.worker.ledger import Ledger
-from jobs.worker.messages import Asked, Ended, Reason, Returned, Told, Word
+from jobs.worker.messages import Asked, Ended, Reason, Told, Word
 from jobs.worker.nursery import Exit, Nursery, NurseryGone
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.orders import pass_on
@@ -32,7 +32,7 @@ from jobs.worker.reaper import Reaper
 from jobs.worker.repeating import Repeating
 from jobs.worker.shutdown import Shutdown, WorkerFailed, signals_caught
 from jobs.worker.wake_ups import WakeUps
-from jobs.worker.watch import watch
+from jobs.worker.watch import recall, watch
 
 logger = logging.getLogger("jobs.worker")
 
@@ -103,6 +103,8 @@ class Supervisor:
     def tick(self) -> None:
         now = monotonic()
         watch(self.crew, self.ledger, now)
+        closed = self.shutdown.begun or not self.intake.is_open
+        self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
         self.display.refresh(self.crew.assignments(), self.tally)
         if self.heartbeat.ident and not self.heartbeat.is_alive():
             self.shutdown.fail(WorkerFailed(HEARTBEAT_DEAD))
@@ -224,10 +226,6 @@ class Supervisor:
                 if word.report:
                     self.note_progress(child, word.report)
                 self.clerk.ask(word, partial(child.reply, word.number))
-            elif isinstance(word, Returned):
-                for claim in word.claims:
-                    child.ended(claim)
-                self.hand_back(word.claims, "it had not begun")
 
     def note_progress(self, child: ChildHandle, report: Report) -> None:
         self.display.reported(report)
