@@ -105,17 +105,19 @@ class Supervisor:
         watch(self.crew, self.ledger, now)
         closed = self.shutdown.begun or not self.intake.is_open
         self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
+        self.clerk.notary.complain(now)
         self.display.refresh(self.crew.assignments(), self.tally)
         if self.heartbeat.ident and not self.heartbeat.is_alive():
             self.shutdown.fail(WorkerFailed(HEARTBEAT_DEAD))
         if self.shutdown.begun:
             if self.shutdown.is_overdue(something_to_tell=bool(self.unfinished)):
-                self.on_failure(GivenUp(NO_ANSWER))
+                self.on_failure(GivenUp(self.clerk.notary.delay(now) or NO_ANSWER))
             return
         if self.options.max_minutes and now - self.began_at >= self.options.max_minutes * 60:
             self.shutdown.begin("its time is over", conf.SHUTDOWN_TIMEOUT)
         self.crew.man()
-        self.intake.look()
+        if not self.clerk.notary.is_swamped:
+            self.intake.look()
 
     def deal_with_what_happened(self) -> None:
         """Wait for the first thing for a moment, and deal with all there are."""
@@ -140,7 +142,7 @@ class Supervisor:
         self.clerk.close()
         for helper in self.helpers:
             helper.stop()
-        for thread in (self.clerk, *self.helpers):
+        for thread in (self.clerk, self.clerk.notary, *self.helpers):
             if thread.ident:
                 thread.join(PATIENCE)
         if self.clerk.is_alive():
@@ -252,7 +254,7 @@ class Supervisor:
 
     def hand_in(self, outcome: Outcome) -> None:
         self.handed_in.add(outcome.claim)
-        self.clerk.finish(outcome)
+        self.clerk.finish(outcome, self.unfinished.get(outcome.claim))
 
     def hand_back(self, claims: Sequence[ClaimRef], reason: str) -> None:
         self.intake.given_back(len(claims))

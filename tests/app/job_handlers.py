@@ -71,6 +71,18 @@ def resuming(ctx: Context, history: str, gate: str) -> Any:
     return found
 
 
+def hang(job: Any, result: Any) -> None:
+    """A hook, run by the worker itself."""
+    wait_for_file(job.payload["gate"])
+
+
+@handler("app.hooked", on_complete=hang)
+def hooked(ctx: Context, history: str, gate: str) -> None:
+    ctx.progress(40)
+    note(history, "start", ctx)
+    note(history, "end", ctx)
+
+
 @handler("app.alone", isolation="process")
 def alone(ctx: Context, history: str, gate: str) -> None:
     note(history, "start", ctx)
