@@ -23,10 +23,10 @@ from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.housekeeping import Janitor
 from jobs.worker.intake import Intake
 from jobs.worker.ledger import Ledger
-from jobs.worker.messages import Asked, Ended, Reason, Told, Word
+from jobs.worker.messages import Asked, Ended, Told, Word
 from jobs.worker.nursery import Exit, Nursery, NurseryGone
 from jobs.worker.options import WorkerOptions, WorkerTally
-from jobs.worker.orders import pass_on
+from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.reaper import Reaper
 from jobs.worker.repeating import Repeating
@@ -201,9 +201,9 @@ class Supervisor:
     def on_orders(self, orders: Orders) -> None:
         pass_on(orders, self.crew, self.ledger)
         if orders.disabled and self.intake.is_open:
-            logger.warning("this worker was disabled: its jobs are handed back, and it claims nothing")
-            for assignment in self.crew.assignments():
-                assignment.stop(Reason.DISABLED, patience=PATIENCE)
+            stop_all(self.crew)
+            if self.options.until_empty:
+                self.shutdown.fail(WorkerFailed(DISABLED))
         self.intake.is_open = not orders.disabled
         if orders.drain:
             self.shutdown.begin("it was asked to drain", None)
