@@ -21,7 +21,7 @@ from jobs.worker.attempt import Attempt
 from jobs.worker.board import Board
 from jobs.worker.connections import clean_connections
 from jobs.worker.execution import outcome_of_stop, run_attempt
-from jobs.worker.leases import last_moment, margin
+from jobs.worker.leases import last_moment, lease_clock, margin
 from jobs.worker.leftovers import kill_own_children
 from jobs.worker.messages import Ended, Reason, Reply, Run, Stop
 from jobs.worker.nursery import ChildMain
@@ -95,7 +95,7 @@ class Child:
     def watch_leases(self) -> None:
         """The supervisor does this, too, but may be frozen while we are not."""
         for attempt in filter(is_exclusive, self.held()):
-            left = self.board.lease_ends_at(attempt.place) - monotonic()
+            left = self.board.lease_ends_at(attempt.place) - lease_clock()
             if left < last_moment(attempt.job):
                 self.board.yield_lease(attempt.place)
                 os._exit(1)

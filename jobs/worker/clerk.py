@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from jobs.exceptions import ClaimExpired, JobyardError, WorkerNotFound
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
+from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked
 from jobs.worker.notary import Notary, needs_notary
@@ -255,7 +256,7 @@ class Clerk(threading.Thread):
             logger.warning("this worker's row is gone")
 
     def claim(self, order: ClaimOrder) -> Found:
-        began = monotonic()
+        began = lease_clock()
         jobs = self.persist(lambda: self.client.claim(order))
         self.ledger.add(jobs, began)
         return Found(order, jobs, None if jobs else self.persist(self.client.next_due_in))

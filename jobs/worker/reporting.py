@@ -5,12 +5,12 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
-from time import monotonic
 from typing import Any
 
 from jobs.exceptions import ClaimError, ClaimLost, InvalidInput
 from jobs.handlers.base import UNSET, ClaimedJob, QualityReport, Report
 from jobs.worker.attempt import Attempt
+from jobs.worker.leases import lease_clock
 from jobs.worker.messages import Asked, Reason, Reply, Told, Word
 
 DOUBT = 5.0  # seconds
@@ -46,7 +46,7 @@ class AttemptReporter:
     def _doubt(self) -> None:
         """Whoever was frozen for longer than the lease asks before it goes on; if the queue is away, it does go on."""
         ends_at = self.lease_ends_at()
-        if monotonic() >= ends_at and ends_at != self._doubted:
+        if lease_clock() >= ends_at and ends_at != self._doubted:
             self._doubted = ends_at
             self._ask(None, patience=DOUBT)
 

@@ -5,7 +5,7 @@ import logging
 from jobs.handlers.base import ClaimRef
 from jobs.handlers.registry import registry
 from jobs.worker.crew import PATIENCE, Assignment, ChildHandle, Crew
-from jobs.worker.leases import margin, patience
+from jobs.worker.leases import lease_clock, margin, patience
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
 
@@ -66,6 +66,6 @@ def why_to_stop(assignment: Assignment, ledger: Ledger, now: float) -> Reason | 
         return None
     if kind.stall_timeout and now - max(began, assignment.progressed_at) >= kind.stall_timeout:
         return Reason.STALLED
-    if kind.exclusive and ledger.lease_ends_at(job) - now < margin(job):
+    if kind.exclusive and ledger.lease_ends_at(job) - lease_clock() < margin(job):
         return Reason.LEASE
     return None

@@ -1,7 +1,6 @@
 """Reports on their way from a handler to its supervisor: what is told, what is asked, and none past a lost claim."""
 
 from collections.abc import Callable
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from jobs.handlers.registry import Phase
 from jobs.states import PhaseStatus, QualityStatus
 from jobs.worker import reporting
 from jobs.worker.attempt import Attempt
+from jobs.worker.leases import lease_clock
 from jobs.worker.messages import Asked, Reason, Reply, Word
 from jobs.worker.reporting import AttemptReporter, News, Replies, merged
 from tests.concurrency.threads import wait_until
@@ -85,18 +85,18 @@ def test_what_a_handler_builds_on_is_asked_to_be_stored_before_it_goes_on(ctx: C
 
 
 def test_who_may_have_been_away_for_longer_than_the_lease_asks_once_before_it_goes_on(ctx: Context, desk: Desk):
-    desk.lease_ends_at = monotonic() - 1
+    desk.lease_ends_at = lease_clock() - 1
     ctx.progress(5)
     ctx.quality("720p").segments(3)
     assert desk.heard == ["Asked", "Told", "Told"]
     assert desk.words[0] == Asked(1, ctx._job.claim, None)
-    desk.lease_ends_at = monotonic()  # it was renewed, and is over again
+    desk.lease_ends_at = lease_clock()  # it was renewed, and is over again
     ctx.progress(6)
     assert desk.heard[3:] == ["Asked", "Told"]
 
 
 def test_who_was_away_and_lost_its_claim_says_nothing_more(ctx: Context, desk: Desk, attempt: Attempt):
-    desk.lease_ends_at, desk.refusal = monotonic() - 1, ClaimLost(job_id=7)
+    desk.lease_ends_at, desk.refusal = lease_clock() - 1, ClaimLost(job_id=7)
     with pytest.raises(ClaimLost):
         ctx.progress(5)
     assert attempt.lost
@@ -105,7 +105,7 @@ def test_who_was_away_and_lost_its_claim_says_nothing_more(ctx: Context, desk: D
 
 def test_a_handler_goes_on_through_an_outage_that_outlasts_its_lease(ctx: Context, desk: Desk, monkeypatch):
     monkeypatch.setattr(reporting, "DOUBT", 0.01)
-    desk.lease_ends_at, desk.is_away = monotonic() - 1, True
+    desk.lease_ends_at, desk.is_away = lease_clock() - 1, True
     ctx.progress(5)
     assert desk.heard == ["Asked", "Told"]
 

@@ -1,5 +1,6 @@
 """Which attempts must be stopped, and why: looked at from outside, at a moment that the test gives."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from jobs.worker.crew import Assignment
-from jobs.worker.leases import LONGEST_MARGIN, last_moment, margin
+from jobs.worker.leases import LONGEST_MARGIN, last_moment, lease_clock, margin
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
 from jobs.worker.watch import RECALL_AFTER, UNTAKEN, is_held_up, why_to_stop
@@ -60,13 +61,26 @@ def test_an_attempt_is_stopped_when_it_makes_no_progress_for_too_long(household:
 def test_what_is_exclusive_is_stopped_before_its_lease_ends_and_others_run_on(
     household: Household, kind: Register, exclusive, reason
 ):
-    assignment, began = begun(household, kind=kind(exclusive=exclusive), lease=timedelta(seconds=20))
+    assignment, began = begun(household, kind=kind(exclusive=exclusive), lease=timedelta(seconds=2000))
+    ledger, margin = Ledger(), LONGEST_MARGIN
+    ledger.add([assignment.job], lease_clock() - 1900 + margin)
+    assert why_to_stop(assignment, ledger, began) is None
+    ledger.renewed([assignment.job.claim], lease_clock() - 2000 + 0.9 * margin)
+    assert why_to_stop(assignment, ledger, began) == reason
+    ledger.renewed([assignment.job.claim], lease_clock())
+    assert why_to_stop(assignment, ledger, began) is None
+
+
+def test_a_lease_goes_on_while_the_machine_is_suspended(
+    household: Household, kind: Register, monkeypatch: pytest.MonkeyPatch
+):
+    assignment, began = begun(household, kind=kind(exclusive=True))
     ledger = Ledger()
-    ledger.add([assignment.job], began)
-    assert why_to_stop(assignment, ledger, began + 14.9) is None
-    assert why_to_stop(assignment, ledger, began + 15.1) == reason
-    ledger.renewed([assignment.job.claim], began + 10)
-    assert why_to_stop(assignment, ledger, began + 15.1) is None
+    ledger.add([assignment.job], lease_clock())
+    assert why_to_stop(assignment, ledger, began) is None
+    slept = time.clock_gettime(time.CLOCK_BOOTTIME) + assignment.job.lease.total_seconds()
+    monkeypatch.setattr(time, "clock_gettime", {time.CLOCK_BOOTTIME: slept}.get)
+    assert why_to_stop(assignment, ledger, began) == Reason.LEASE
 
 
 @pytest.mark.parametrize(("lease", "seconds"), [(1, 0.25), (20, 5), (40, 10), (3600, LONGEST_MARGIN)])
