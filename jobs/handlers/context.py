@@ -9,12 +9,12 @@ from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
 from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error
+from jobs.handlers.calling import Cancel, OnTask, run_function
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine
 from jobs.handlers.folders import Folders
 from jobs.handlers.job_logger import JobLogger
 from jobs.handlers.quality import Quality, as_json, whole_percent
 from jobs.handlers.registry import Phase
-from jobs.handlers.running import Cancel, OnTask, run_function
 from jobs.progress import overall_percent
 from jobs.sanitise import clean_text
 from jobs.states import PhaseStatus

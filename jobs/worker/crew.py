@@ -241,7 +241,7 @@ class Crew:
         self.nursery, self.concurrency = nursery, concurrency
         self.on_words, self.on_end = on_words, on_end
         self.berths = [Berth() for _ in range(processes)]
-        self.alone: list[ChildHandle] = []
+        self.isolated: list[ChildHandle] = []
 
     @property
     def pool(self) -> list[ChildHandle]:
@@ -249,11 +249,11 @@ class Crew:
 
     @property
     def children(self) -> list[ChildHandle]:
-        return self.pool + self.alone
+        return self.pool + self.isolated
 
     @property
     def occupied_slots(self) -> int:
-        return len(self.alone) + sum(min(child.slots, len(child.assignments)) for child in self.pool)
+        return len(self.isolated) + sum(min(child.slots, len(child.assignments)) for child in self.pool)
 
     def assignments(self) -> list[Assignment]:
         return [assignment for child in self.children for assignment in child.assignments.values()]
@@ -270,9 +270,9 @@ class Crew:
                 except CannotFork:
                     berth.crashed()  # to be tried again after a while
 
-    def new_child_alone(self) -> ChildHandle:
+    def new_isolated_child(self) -> ChildHandle:
         child = self.new_child(1, isolated=True)
-        self.alone.append(child)
+        self.isolated.append(child)
         return child
 
     def new_child(self, slots: int, *, isolated: bool) -> ChildHandle:
@@ -283,8 +283,8 @@ class Crew:
 
     def remove(self, child: ChildHandle) -> None:
         """A child is gone. Of the pool's, one that ended by itself counts as crashed."""
-        if child in self.alone:
-            self.alone.remove(child)
+        if child in self.isolated:
+            self.isolated.remove(child)
         for berth in self.berths:
             if berth.child is child:
                 if child.killed:

@@ -147,7 +147,7 @@ def test_a_place_whose_children_die_again_and_again_makes_the_crew_hopeless(pool
 
 
 def test_a_child_for_one_job_alone_is_no_part_of_the_pool(pool: Pool):
-    alone = pool.crew.new_child_alone()
+    alone = pool.crew.new_isolated_child()
     pool.children.append(alone)
     assert (pool.crew.pool, pool.crew.children, alone.slots, alone.isolated) == ([], [alone], 1, True)
     tell(alone, os._exit, 3)
