@@ -15,6 +15,7 @@ from jobs.conf import conf
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
 from jobs.handlers.folders import Folders
 from jobs.states import TERMINAL
+from jobs.stop_signals import signals_caught
 from jobs.worker.clerk import Clerk, Found, GivenUp
 from jobs.worker.crew import HOPELESS, PATIENCE, Assignment, ChildHandle, Crew
 from jobs.worker.display import Display
@@ -30,7 +31,7 @@ from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.reaper import Reaper
 from jobs.worker.repeating import Repeating
-from jobs.worker.shutdown import Shutdown, WorkerFailed, signals_caught
+from jobs.worker.shutdown import NO_ANSWER, Shutdown, WorkerFailed
 from jobs.worker.wake_ups import WakeUps
 from jobs.worker.watch import recall, watch
 
@@ -39,7 +40,6 @@ logger = logging.getLogger("jobs.worker")
 TICK, IDLE_TICK = 0.1, 1.0
 HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
 CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
-NO_ANSWER = "The queue does not answer: the reaper will find what was not told."
 NURSERY_GONE = "The process that holds this worker's children is gone, and they with it."
 
 
