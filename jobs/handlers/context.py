@@ -26,7 +26,7 @@ class Reporter(Protocol):
     """Where reports go: the worker's client."""
 
     def report(self, report: Report) -> None: ...
-    def guard(self, claimed: ClaimedJob) -> None: ...
+    def guard(self) -> None: ...
 
 
 class StopFlags(Protocol):
@@ -179,7 +179,7 @@ class Context:
     def guard(self) -> None:
         """Ask the database now whether the claim holds; call it right before anything irreversible."""
         self.raise_if_cancelled()
-        self._reporter.guard(self._job)
+        self._reporter.guard()
 
     # Reporting
 

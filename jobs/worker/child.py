@@ -15,8 +15,8 @@ from django.db import close_old_connections, connections
 from jobs.handlers.base import ClaimRef, Outcome
 from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
-from jobs.handlers.process import STOP_SIGNALS
 from jobs.handlers.registry import registry
+from jobs.stop_signals import STOP_SIGNALS
 from jobs.worker.attempt import Attempt
 from jobs.worker.board import Board
 from jobs.worker.connections import clean_connections
@@ -69,6 +69,7 @@ class Child:
         for slot in self.slots:
             slot.start()
         self.main_slot.loop()
+        self.outbox.close()
         connections.close_all()
 
     def obey(self) -> None:

@@ -17,7 +17,7 @@ from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked
 from jobs.worker.notary import Notary, needs_notary
 from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueUnavailable
-from jobs.worker.reporting import News, merged
+from jobs.worker.reporting import Digest, News
 
 logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
@@ -35,7 +35,7 @@ class Tray:
 
     outcomes: list[Outcome] = field(default_factory=list)
     for_notary: list[tuple[ClaimedJob, Outcome]] = field(default_factory=list)
-    reports: dict[ClaimRef, Report] = field(default_factory=dict)
+    reports: dict[ClaimRef, Digest] = field(default_factory=dict)
     asked: list[tuple[Asked, "Reply"]] = field(default_factory=list)
     claim: ClaimOrder | None = None
 
@@ -92,7 +92,7 @@ class Clerk(threading.Thread):
         with self._wake:
             if self._news.setdefault(report.claim, News()).is_in(report):
                 self._urgent.add(report.claim)
-            self._tray.reports[report.claim] = merged(self._tray.reports.get(report.claim), report)
+            self._tray.reports.setdefault(report.claim, Digest()).add(report)
             self._wake.notify()
 
     def ask(self, asked: Asked, reply: Reply) -> None:
@@ -184,8 +184,8 @@ class Clerk(threading.Thread):
 
     def serve(self, tray: Tray) -> None:
         self.client.rest()
-        for report in tray.reports.values():
-            self.deliver(report)
+        for digest in tray.reports.values():
+            self.deliver(digest.report())
         if tray.outcomes:
             self.on_finished(self.hand_in(tray.outcomes))
         for job, outcome in tray.for_notary:

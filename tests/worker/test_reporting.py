@@ -14,7 +14,7 @@ from jobs.worker import reporting
 from jobs.worker.attempt import Attempt
 from jobs.worker.leases import lease_clock
 from jobs.worker.messages import Asked, Reason, Reply, Word
-from jobs.worker.reporting import AttemptReporter, News, Replies, merged
+from jobs.worker.reporting import AttemptReporter, Digest, News, Replies
 from tests.concurrency.threads import wait_until
 from tests.handlers.programs import Running
 from tests.handlers.reporter import a_claimed_job
@@ -128,7 +128,7 @@ def test_a_claim_that_is_found_lost_stops_the_handler_and_nothing_is_said_after_
         call(ctx)
     assert attempt.lost
     words = len(desk.words)
-    for say in (call, lambda ctx: ctx.progress(1), lambda ctx: reporter.guard(attempt.job)):
+    for say in (call, lambda ctx: ctx.progress(1), lambda ctx: reporter.guard()):
         with pytest.raises(ClaimLost):
             say(ctx)
     with pytest.raises(ClaimLost):
@@ -175,7 +175,7 @@ def test_each_of_those_who_wait_gets_the_reply_to_its_own_question():
     def ask() -> Exception | None:
         attempt = Attempt(a_claimed_job())
         try:
-            AttemptReporter(attempt, asked.append, replies, lambda: 0.0).guard(attempt.job)  # type: ignore[arg-type]
+            AttemptReporter(attempt, asked.append, replies, lambda: 0.0).guard()  # type: ignore[arg-type]
         except InvalidInput as refused:
             return refused
         return None
@@ -225,6 +225,13 @@ def test_a_quality_is_news_when_it_changes_its_status_and_not_when_it_merely_mov
     assert [news.is_in(report(qualities=[each])) for each in reports] == [True, False, True, False]
 
 
+def merged(*reports: Report) -> Report:
+    digest = Digest()
+    for each in reports:
+        digest.add(each)
+    return digest.report()
+
+
 def test_a_merged_report_says_what_both_said_the_newer_word_winning():
     started = QualityReport("a", QualityStatus.IN_PROGRESS, segments_total=9, details={"codec": "x"})
     further = QualityReport("a", segments_completed=4, details={"bytes": 1})
@@ -247,4 +254,23 @@ def test_a_merged_report_says_what_both_said_the_newer_word_winning():
     )
     assert merged(both, report(step="two")).checkpoint == 3
     assert merged(report(progress=1), report(progress=2)).checkpoint is UNSET
-    assert merged(None, both) is both
+    assert merged(both) is both
+
+
+def test_to_add_a_report_costs_as_much_as_it_holds_however_many_qualities_are_known():
+    def looks_taken(qualities: int) -> int:
+        """How many reports of a quality are read while a hundred are added to so many."""
+        digest, reads = Digest(), []
+
+        class Watched(QualityReport):
+            def __getattribute__(self, name: str) -> Any:
+                reads.append(name)
+                return super().__getattribute__(name)
+
+        digest.add(report(qualities=[Watched(f"q{number}") for number in range(qualities)]))
+        reads.clear()
+        for _ in range(100):
+            digest.add(report(qualities=[QualityReport("q0", segments_completed=1)]))
+        return len(reads)
+
+    assert looks_taken(500) == looks_taken(5)
