@@ -134,6 +134,13 @@ class Child:
         with self.attending():
             self.execute(attempt, slot)
 
+    def begin(self, attempt: Attempt) -> bool:
+        try:
+            return self.board.begin(attempt.place)
+        except OSError:  # a handler closed files that were not its own: another child goes on
+            self.outbox.close()
+            os._exit(1)
+
     def end_if_copy(self) -> None:
         """A handler that forks and returns twice: the copy must not go on with our jobs, pipes and connections."""
         if os.getpid() != self.pid:
@@ -162,7 +169,7 @@ class Child:
     def execute(self, attempt: Attempt, slot: Slot) -> None:
         claim = attempt.job.claim
         attempt.began = monotonic()
-        if not self.board.begin(attempt.place):
+        if not self.begin(attempt):
             del self.attempts[claim]
             return
         lease_ends_at = partial(self.board.lease_ends_at, attempt.place)

@@ -133,7 +133,7 @@ class ChildHandle:
 
     def recall(self) -> list[ClaimRef]:
         """Take back what has not begun. The child is not asked: it may be held up, or stopped."""
-        recalled = [each for each in self.assignments.values() if self.board.recall(each.place)]
+        recalled = [each for each in self.assignments.values() if each.waits and self.board.recall(each.place)]
         for assignment in recalled:
             del self.assignments[assignment.job.claim]
             self.recalled_places.add(assignment.place)

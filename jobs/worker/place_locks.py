@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+from errno import EACCES, EAGAIN
 from fcntl import F_SETLK, F_UNLCK, F_WRLCK
 from os import SEEK_SET
 from typing import Any
@@ -21,12 +22,16 @@ class Flock(ctypes.Structure):
 
 # Python's own fcntl lets other threads run meanwhile. For a call of a microsecond that is dear: a child's outbox
 # would wake up for each job and send its words one by one.
-_fcntl = ctypes.PyDLL(None).fcntl
+_fcntl = ctypes.PyDLL(None, use_errno=True).fcntl
 
 
 def try_lock(file: int, place: int) -> bool:
     """False while another process holds it; within one process it excludes nobody."""
-    return bool(_fcntl(file, F_SETLK, _request(F_WRLCK, place)) == 0)
+    if _fcntl(file, F_SETLK, _request(F_WRLCK, place)) == 0:
+        return True
+    if ctypes.get_errno() in (EAGAIN, EACCES):
+        return False
+    raise OSError(ctypes.get_errno(), "A place on the board cannot be locked")
 
 
 def unlock(file: int, place: int) -> None:

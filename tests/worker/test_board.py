@@ -98,6 +98,16 @@ def test_what_has_begun_is_not_called_back_and_what_was_called_back_does_not_beg
     assert board.begin(1)
 
 
+def test_without_its_file_a_board_decides_nothing(board: Board):
+    os.close(board._file)
+    for act in (board.begin, board.recall):
+        with pytest.raises(OSError, match="cannot be locked"):
+            act(0)
+    assert not board.is_recalled(0)
+    assert board.began_at(0) is None
+    board._file = os.open(os.devnull, os.O_RDONLY)
+
+
 @contextmanager
 def shared_with(main: ChildMain) -> Iterator[tuple[Board, int, Connection, Household]]:
     """A board, and a child that has it, too."""
