@@ -9,13 +9,13 @@ from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
 from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error
+from jobs.handlers.calling import Cancel, OnTask, run_function
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
 from jobs.handlers.files import Files, job_storage
 from jobs.handlers.folders import Folders
 from jobs.handlers.job_logger import JobLogger
 from jobs.handlers.quality import Quality, as_json, whole_percent
 from jobs.handlers.registry import Phase
-from jobs.handlers.running import Cancel, OnTask, run_function
 from jobs.progress import overall_percent
 from jobs.sanitise import clean_text
 from jobs.states import PhaseStatus
@@ -27,7 +27,7 @@ class Reporter(Protocol):
     """Where reports go: the worker's client."""
 
     def report(self, report: Report) -> None: ...
-    def guard(self, claimed: ClaimedJob) -> None: ...
+    def guard(self) -> None: ...
 
 
 class StopFlags(Protocol):
@@ -188,7 +188,7 @@ class Context:
     def guard(self) -> None:
         """Ask the database now whether the claim holds; call it right before anything irreversible."""
         self.raise_if_cancelled()
-        self._reporter.guard(self._job)
+        self._reporter.guard()
 
     # Reporting
 

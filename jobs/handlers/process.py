@@ -14,6 +14,8 @@ from io import FileIO
 from time import monotonic
 from typing import Any
 
+from jobs.stop_signals import STOP_SIGNALS
+
 logger = logging.getLogger("jobs.handlers")
 
 PATIENCE = 2.0  # seconds between SIGTERM and SIGKILL
@@ -28,7 +30,6 @@ def prctl_of_linux() -> Callable[..., int] | None:
 
 # Resolved here: between fork and exec, while other threads may hold any lock, nothing may be looked up.
 PRCTL = prctl_of_linux()
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 def prctl(option: int, value: int) -> bool:

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 from jobs.exceptions import InvalidInput, UnknownKind
-from jobs.handlers.options import NAME as KIND_NAME
-from jobs.handlers.options import checked_options
+from jobs.handlers.kind_options import NAME as KIND_NAME
+from jobs.handlers.kind_options import checked_options
 from jobs.states import Accelerator
 
 logger = logging.getLogger("jobs.handlers")
@@ -52,7 +52,7 @@ class Kind:
     on_delete: Function | None = None
 
     @property
-    def runs_alone(self) -> bool:
+    def is_isolated(self) -> bool:
         """In a process of its own; what is exclusive, too, so that it can be ended in time without harm to others."""
         return self.isolation == "process" or self.exclusive
 

@@ -6,12 +6,12 @@ import select
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 
 from django.db import Error as DatabaseError
 from django.db import close_old_connections
 
 from jobs.management.base import database_trouble
+from jobs.stop_signals import signals_caught
 
 logger = logging.getLogger("jobs.management")
 
@@ -37,17 +37,15 @@ def stop_signals() -> Iterator[Wait]:
     """
     reader, writer = os.pipe()
 
-    def on_signal(number: int, frame: FrameType | None) -> None:
+    def note(number: int) -> None:
         os.write(writer, b"!")
         for each in SIGNALS:
             signal.signal(each, signal.SIG_DFL)
 
-    before = {number: signal.signal(number, on_signal) for number in SIGNALS}
     try:
-        yield lambda seconds: bool(select.select([reader], [], [], seconds)[0])
+        with signals_caught(note, SIGNALS):
+            yield lambda seconds: bool(select.select([reader], [], [], seconds)[0])
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         os.close(reader)
         os.close(writer)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from time import monotonic
 
 from django.db import close_old_connections, connections
@@ -15,15 +15,15 @@ from django.db import close_old_connections, connections
 from jobs.handlers.base import ClaimRef, Outcome
 from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
-from jobs.handlers.process import STOP_SIGNALS
 from jobs.handlers.registry import registry
+from jobs.stop_signals import STOP_SIGNALS
 from jobs.worker.attempt import Attempt
 from jobs.worker.board import Board
 from jobs.worker.connections import clean_connections
 from jobs.worker.execution import outcome_of_stop, run_attempt
-from jobs.worker.leases import last_moment, margin
+from jobs.worker.leases import last_moment, lease_clock, margin
 from jobs.worker.leftovers import kill_own_children
-from jobs.worker.messages import Ended, Reason, Recall, Reply, Returned, Run, Stop
+from jobs.worker.messages import Ended, Reason, Reply, Run, Stop
 from jobs.worker.nursery import ChildMain
 from jobs.worker.outbox import Outbox
 from jobs.worker.reporting import AttemptReporter, Replies
@@ -69,6 +69,7 @@ class Child:
         for slot in self.slots:
             slot.start()
         self.main_slot.loop()
+        self.outbox.close()
         connections.close_all()
 
     def obey(self) -> None:
@@ -87,22 +88,24 @@ class Child:
                 self.stop(order)
             elif isinstance(order, Reply):
                 self.replies.arrived(order)
-            elif isinstance(order, Recall):
-                self.give_back()
 
     def patience(self) -> float | None:
-        restless = self.main_slot.asked or any(is_exclusive(attempt) for attempt in list(self.attempts.values()))
+        restless = self.main_slot.asked or any(map(is_exclusive, self.held()))
         return LOOK_AT_LEASES if restless else None
 
     def watch_leases(self) -> None:
         """The supervisor does this, too, but may be frozen while we are not."""
-        for attempt in filter(is_exclusive, list(self.attempts.values())):
-            left = self.board.lease_ends_at(attempt.place) - monotonic()
+        for attempt in filter(is_exclusive, self.held()):
+            left = self.board.lease_ends_at(attempt.place) - lease_clock()
             if left < last_moment(attempt.job):
                 self.board.yield_lease(attempt.place)
                 os._exit(1)
             if left < margin(attempt.job) and attempt.reason is None:
                 self.stop(Stop(attempt.job.claim, Reason.LEASE, force=True))
+
+    def held(self) -> list[Attempt]:
+        """What we have to do; what was called back is no longer ours, though no slot has come to it yet."""
+        return [attempt for attempt in list(self.attempts.values()) if not self.board.is_recalled(attempt.place)]
 
     def take(self, order: Run) -> None:
         for place, job in order.jobs:
@@ -120,21 +123,9 @@ class Child:
             for slot in self.slots:
                 slot.interrupt(attempt)
 
-    def give_back(self) -> None:
-        """What no slot has taken yet goes back, as if it had never come."""
-        claims: list[ClaimRef] = []
-        try:
-            while True:
-                attempt = self.inbox.get_nowait()
-                if attempt is not None:
-                    del self.attempts[attempt.job.claim]
-                    claims.append(attempt.job.claim)
-        except Empty:
-            self.outbox.say(Returned(tuple(claims)))
-
     def leave(self) -> None:
         """Idle: end in order. At work: the supervisor is dead, and nobody wants the outcome; end at once."""
-        if self.attempts:
+        if self.held():
             os._exit(1)
         for _ in self.slots:
             self.inbox.put(None)
@@ -142,6 +133,13 @@ class Child:
     def work(self, attempt: Attempt, slot: Slot) -> None:
         with self.attending():
             self.execute(attempt, slot)
+
+    def begin(self, attempt: Attempt) -> bool:
+        try:
+            return self.board.begin(attempt.place)
+        except OSError:  # a handler closed files that were not its own: another child goes on
+            self.outbox.close()
+            os._exit(1)
 
     def end_if_copy(self) -> None:
         """A handler that forks and returns twice: the copy must not go on with our jobs, pipes and connections."""
@@ -171,7 +169,9 @@ class Child:
     def execute(self, attempt: Attempt, slot: Slot) -> None:
         claim = attempt.job.claim
         attempt.began = monotonic()
-        self.board.begin(attempt.place)
+        if not self.begin(attempt):
+            del self.attempts[claim]
+            return
         lease_ends_at = partial(self.board.lease_ends_at, attempt.place)
         reporter = AttemptReporter(attempt, self.outbox.say, self.replies, lease_ends_at)
         context = Context(attempt.job, reporter, attempt, self.folders, self.worker_name, slot.on_task)

@@ -12,10 +12,12 @@ from typing import TypeVar
 
 from jobs.exceptions import ClaimExpired, JobyardError, WorkerNotFound
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
+from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked
+from jobs.worker.notary import Notary, needs_notary
 from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueUnavailable
-from jobs.worker.reporting import News, merged
+from jobs.worker.reporting import Digest, News
 
 logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
@@ -32,7 +34,8 @@ class Tray:
     """What waits for the clerk."""
 
     outcomes: list[Outcome] = field(default_factory=list)
-    reports: dict[ClaimRef, Report] = field(default_factory=dict)
+    for_notary: list[tuple[ClaimedJob, Outcome]] = field(default_factory=list)
+    reports: dict[ClaimRef, Digest] = field(default_factory=dict)
     asked: list[tuple[Asked, "Reply"]] = field(default_factory=list)
     claim: ClaimOrder | None = None
 
@@ -66,6 +69,7 @@ class Clerk(threading.Thread):
         self.reaps_first = reaps_first
         self.on_registered, self.on_found = on_registered, on_found
         self.on_finished, self.on_failure = on_finished, on_failure
+        self.notary = Notary(client, self.hand_in, on_finished, on_failure)
         self._tray = Tray()
         self._wake = threading.Condition()
         self._closing = False
@@ -76,16 +80,19 @@ class Clerk(threading.Thread):
 
     # What the supervisor puts on the tray
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: Outcome, job: ClaimedJob | None = None) -> None:
         with self._wake:
-            self._tray.outcomes.append(outcome)
+            if job and needs_notary(job, outcome):
+                self._tray.for_notary.append((job, outcome))
+            else:
+                self._tray.outcomes.append(outcome)
             self._wake.notify()
 
     def report(self, report: Report) -> None:
         with self._wake:
             if self._news.setdefault(report.claim, News()).is_in(report):
                 self._urgent.add(report.claim)
-            self._tray.reports[report.claim] = merged(self._tray.reports.get(report.claim), report)
+            self._tray.reports.setdefault(report.claim, Digest()).add(report)
             self._wake.notify()
 
     def ask(self, asked: Asked, reply: Reply) -> None:
@@ -135,6 +142,7 @@ class Clerk(threading.Thread):
         except BaseException as error:  # without the clerk nothing goes on: the supervisor must know
             self.on_failure(error)
         finally:
+            self.notary.close()
             self.client.hang_up()
 
     def sign_off(self) -> None:
@@ -148,7 +156,7 @@ class Clerk(threading.Thread):
         with self._wake:
             while True:
                 tray, wait = self._tray, self.patience()
-                if tray.outcomes or tray.asked or tray.claim or wait == 0:
+                if tray.outcomes or tray.for_notary or tray.asked or tray.claim or wait == 0:
                     self.leave_what_can_wait()
                     return tray
                 if self._closing:
@@ -169,16 +177,19 @@ class Clerk(threading.Thread):
         """A new tray. What is said of an attempt that asks, or has ended, goes with its last word and before it."""
         tray, now = self._tray, monotonic()
         now_due = {outcome.claim for outcome in tray.outcomes} | {asked.claim for asked, _ in tray.asked}
+        now_due |= {outcome.claim for _, outcome in tray.for_notary}
         now_due |= {claim for claim in tray.reports if self.due_in(claim, now) == 0}
         self._tray = Tray(reports={claim: tray.reports.pop(claim) for claim in tray.reports.keys() - now_due})
         self._urgent -= now_due
 
     def serve(self, tray: Tray) -> None:
         self.client.rest()
-        for report in tray.reports.values():
-            self.deliver(report)
+        for digest in tray.reports.values():
+            self.deliver(digest.report())
         if tray.outcomes:
             self.on_finished(self.hand_in(tray.outcomes))
+        for job, outcome in tray.for_notary:
+            self.notary.finish(job, outcome)
         for asked, reply in tray.asked:
             reply(self.answer(asked))
         if tray.claim:
@@ -245,7 +256,7 @@ class Clerk(threading.Thread):
             logger.warning("this worker's row is gone")
 
     def claim(self, order: ClaimOrder) -> Found:
-        began = monotonic()
+        began = lease_clock()
         jobs = self.persist(lambda: self.client.claim(order))
         self.ledger.add(jobs, began)
         return Found(order, jobs, None if jobs else self.persist(self.client.next_due_in))

@@ -36,6 +36,7 @@ class Assignment:
     job: ClaimedJob
     child: "ChildHandle"
     place: int
+    given_at: float = field(default_factory=monotonic)
     stop_reason: Reason | None = None
     kill_at: float | None = None
     progressed_at: float = 0.0
@@ -43,6 +44,10 @@ class Assignment:
     @property
     def began_at(self) -> float | None:
         return self.child.board.began_at(self.place)
+
+    @property
+    def waits(self) -> bool:
+        return self.began_at is None and self.ended_at is None and not self.has_yielded
 
     @property
     def has_yielded(self) -> bool:
@@ -77,11 +82,11 @@ class ChildHandle:
         self.nursery, self.slots, self.isolated = nursery, slots, isolated
         self.assignments: dict[ClaimRef, Assignment] = {}
         self.free_places = deque(range(PLACES))
+        self.recalled_places: set[int] = set()  # it has not come to them yet
         self.killed = False
         self.exit_code: int | None = None
         self.hung_up = False
         self.last_ended_at = monotonic()
-        self.recalled = False
         self._orders: SimpleQueue[Order | None] = SimpleQueue()
         self._threads = [
             threading.Thread(target=read, args=(self, self.connection, on_words, on_hung_up), daemon=True),
@@ -98,8 +103,6 @@ class ChildHandle:
             self.board.set_lease(place, lease_ends_at(job))
             self.assignments[job.claim] = Assignment(job, self, place)
             run.append((place, job))
-        if len(self.assignments) == len(jobs):
-            self.last_ended_at = monotonic()
         self.send(Run(tuple(run)))
 
     def open_slots(self, now: float) -> int:
@@ -108,7 +111,9 @@ class ChildHandle:
         return self.slots - sum(began is not None and now - began > LONG for began in begun)
 
     def room(self, per_slot: int, now: float) -> int:
-        """How many more jobs it should be given."""
+        """How many more jobs it should be given; none while it does not even come to what was called back."""
+        if self.is_behind():
+            return 0
         open_slots = self.open_slots(now)
         ahead = len(self.assignments) - (self.slots - open_slots)
         return max(0, min(open_slots * per_slot, MOST_AT_ONCE) - ahead)
@@ -119,8 +124,29 @@ class ChildHandle:
         if assignment:
             self.free_places.append(assignment.place)
             self.last_ended_at = monotonic()
-            self.recalled = False
         return assignment
+
+    def waiting_since(self) -> float | None:
+        """When the first of the jobs that have not begun was given to it."""
+        waiting = [each.given_at for each in self.assignments.values() if each.waits]
+        return min(waiting, default=None)
+
+    def recall(self) -> list[ClaimRef]:
+        """Take back what has not begun. The child is not asked: it may be held up, or stopped."""
+        recalled = [each for each in self.assignments.values() if each.waits and self.board.recall(each.place)]
+        for assignment in recalled:
+            del self.assignments[assignment.job.claim]
+            self.recalled_places.add(assignment.place)
+        if recalled and self.isolated:
+            self.retire()
+        return [assignment.job.claim for assignment in recalled]
+
+    def is_behind(self) -> bool:
+        """Whether there is a place whose job was called back, and the child has not noticed."""
+        for place in [place for place in self.recalled_places if not self.board.is_recalled(place)]:
+            self.recalled_places.discard(place)
+            self.free_places.append(place)
+        return bool(self.recalled_places)
 
     def send(self, order: Order) -> None:
         self._orders.put(order)
@@ -215,7 +241,7 @@ class Crew:
         self.nursery, self.concurrency = nursery, concurrency
         self.on_words, self.on_end = on_words, on_end
         self.berths = [Berth() for _ in range(processes)]
-        self.alone: list[ChildHandle] = []
+        self.isolated: list[ChildHandle] = []
 
     @property
     def pool(self) -> list[ChildHandle]:
@@ -223,11 +249,11 @@ class Crew:
 
     @property
     def children(self) -> list[ChildHandle]:
-        return self.pool + self.alone
+        return self.pool + self.isolated
 
     @property
     def occupied_slots(self) -> int:
-        return len(self.alone) + sum(min(child.slots, len(child.assignments)) for child in self.pool)
+        return len(self.isolated) + sum(min(child.slots, len(child.assignments)) for child in self.pool)
 
     def assignments(self) -> list[Assignment]:
         return [assignment for child in self.children for assignment in child.assignments.values()]
@@ -244,9 +270,9 @@ class Crew:
                 except CannotFork:
                     berth.crashed()  # to be tried again after a while
 
-    def new_child_alone(self) -> ChildHandle:
+    def new_isolated_child(self) -> ChildHandle:
         child = self.new_child(1, isolated=True)
-        self.alone.append(child)
+        self.isolated.append(child)
         return child
 
     def new_child(self, slots: int, *, isolated: bool) -> ChildHandle:
@@ -257,8 +283,8 @@ class Crew:
 
     def remove(self, child: ChildHandle) -> None:
         """A child is gone. Of the pool's, one that ended by itself counts as crashed."""
-        if child in self.alone:
-            self.alone.remove(child)
+        if child in self.isolated:
+            self.isolated.remove(child)
         for berth in self.berths:
             if berth.child is child:
                 if child.killed:

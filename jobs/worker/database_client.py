@@ -1,13 +1,11 @@
 """The queue client of a worker that has the database at hand."""
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.signals import connection_created
 
 from jobs import __version__
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
@@ -25,16 +23,18 @@ from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable
 P = ParamSpec("P")
 R = TypeVar("R")
 LOCK_WAIT_MS = 5000
+HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
 PASSING = ("08", "25", "53", "57")  # classes: connection, transaction state (read only), resources, intervention
 
 
 def reconnecting(call: Callable[P, R]) -> Callable[P, R]:
-    """Drop a connection that failed, so that the next call gets a new one, and say so."""
+    """Drop a connection that failed, so that the next call gets a new one, and say so. No call waits for good."""
 
     @functools.wraps(call)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return call(*args, **kwargs)
+            with lock_waits_limited():
+                return call(*args, **kwargs)
         except DatabaseError as error:
             if not is_passing(error):
                 raise
@@ -52,11 +52,28 @@ def is_passing(error: DatabaseError) -> bool:
     return isinstance(error, (OperationalError, InterfaceError)) or sqlstate[:2] in PASSING
 
 
-def limit_lock_waits(connection: BaseDatabaseWrapper, **_: object) -> None:
-    """No thread of a worker waits for a row lock for good: after a while the statement fails and is tried again."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET lock_timeout = '{LOCK_WAIT_MS}ms'")
+@contextmanager
+def lock_waits_limited() -> Iterator[None]:
+    """No thread of a worker waits for a row lock for good: after a while the statement fails and is tried again.
+
+    The limit is each transaction's own: behind a pooler, what is set for a session is passed on to strangers.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    setattr(connection, HOW_TO_BEGIN, begin_with_limit)
+    try:
+        yield
+    finally:
+        delattr(connection, HOW_TO_BEGIN)
+
+
+def begin_with_limit() -> None:
+    """By one call, as BEGIN alone takes."""
+    level = connection.connection.isolation_level  # as OPTIONS may say
+    isolation = f" ISOLATION LEVEL {level.name.replace('_', ' ')}" if level else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"BEGIN{isolation}; SET LOCAL lock_timeout = '{LOCK_WAIT_MS}ms'")
 
 
 class DatabaseClient:
@@ -72,7 +89,6 @@ class DatabaseClient:
     ) -> None:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
-        connection_created.connect(limit_lock_waits, dispatch_uid="jobs.worker.lock_timeout")
 
     @property
     def worker(self) -> Worker:

@@ -2,11 +2,11 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from time import monotonic
 
 from jobs.conf import conf
 from jobs.exceptions import WorkerNotFound
 from jobs.handlers.base import Orders
+from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import Ledger
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
@@ -26,7 +26,7 @@ class Heartbeat(Repeating):
         return (self.beat,)
 
     def beat(self) -> None:
-        claims, began = self.ledger.claims(), monotonic()
+        claims, began = self.ledger.claims(), lease_clock()
         try:
             orders = self.client.heartbeat(claims)
         except WorkerNotFound:

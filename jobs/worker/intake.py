@@ -87,14 +87,14 @@ class Intake:
             claim_id=uuid4(),  # kept through repeats: if the answer gets lost, the jobs do not
             queues=queue_order(self.options.queues),
             limit=limit,
-            isolated_kinds=[kind.name for kind in registry if kind.runs_alone],
+            isolated_kinds=[kind.name for kind in registry if kind.is_isolated],
             isolated_limit=max(0, free),
         )
 
     def room(self, free: int) -> int:
         now, per_slot = monotonic(), self.batch.per_slot
         room = sum(child.room(per_slot, now) for child in self.crew.pool)
-        room = min(room, (self.options.slots - len(self.crew.alone)) * per_slot, MAX_CLAIM)
+        room = min(room, (self.options.slots - len(self.crew.isolated)) * per_slot, MAX_CLAIM)
         if free < 1 and room < len(self.crew.pool) * per_slot // 2:
             return 0  # there is work ahead: a few more are not worth a call
         if self.options.max_jobs is not None:
@@ -113,8 +113,8 @@ class Intake:
         room = {child: child.room(per_slot, now) for child in shares}
         left: list[ClaimedJob] = []
         for job in jobs:
-            if runs_alone(job):
-                left += self.give_alone(job)
+            if is_isolated(job):
+                left += self.give_isolated(job)
                 continue
             widest = max(room, key=lambda child: room[child], default=None)
             if widest and len(shares[widest]) < len(widest.free_places):
@@ -127,9 +127,9 @@ class Intake:
                 child.give(share, self.ledger.lease_ends_at)
         return left
 
-    def give_alone(self, job: ClaimedJob) -> list[ClaimedJob]:
+    def give_isolated(self, job: ClaimedJob) -> list[ClaimedJob]:
         try:
-            self.crew.new_child_alone().give([job], self.ledger.lease_ends_at)
+            self.crew.new_isolated_child().give([job], self.ledger.lease_ends_at)
         except CannotFork:
             return [job]
         return []
@@ -140,7 +140,7 @@ def is_last_attempt(job: ClaimedJob) -> bool:
     return job.attempt >= job.max_attempts
 
 
-def runs_alone(job: ClaimedJob) -> bool:
+def is_isolated(job: ClaimedJob) -> bool:
     """Long jobs, and those that may have killed a process before."""
     kind = registry.find(job.kind)
-    return bool(job.crashes or (kind and kind.runs_alone))
+    return bool(job.crashes or (kind and kind.is_isolated))

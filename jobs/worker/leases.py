@@ -1,9 +1,17 @@
 """When an exclusive job must stop: nobody else may have it while it runs, not even if nobody could tell it so."""
 
+import time
+
 from jobs.handlers.base import ClaimedJob
 
+CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # the first is Linux's, and only there are workers
 SHARE_OF_LEASE = 0.25
 LONGEST_MARGIN = 10.0
+
+
+def lease_clock() -> float:
+    """Seconds, the same in all processes of the machine. It goes on while that is suspended: so do leases."""
+    return time.clock_gettime(CLOCK)
 
 
 def margin(job: ClaimedJob) -> float:

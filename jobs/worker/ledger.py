@@ -19,7 +19,7 @@ class Ledger:
             return list(self._renewed_at)
 
     def add(self, jobs: Iterable[ClaimedJob], at: float) -> None:
-        """`at` is a moment before the claim was made: the lease cannot have begun earlier."""
+        """`at` is a moment, on the clock of leases, before the claim was made: the lease cannot have begun earlier."""
         with self._lock:
             self._renewed_at.update({job.claim: at for job in jobs})
 
@@ -33,6 +33,6 @@ class Ledger:
             self._renewed_at.pop(claim, None)
 
     def lease_ends_at(self, job: ClaimedJob) -> float:
-        """On our own clock: not before this may others take the job."""
+        """On the clock of leases: not before this may others take the job."""
         with self._lock:
             return self._renewed_at.get(job.claim, NEVER) + job.lease.total_seconds()

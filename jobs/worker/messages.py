@@ -44,11 +44,6 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
-    """Give back what has not begun."""
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     number: int
     refused: Exception | None = None
@@ -82,12 +77,5 @@ class Ended:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """These never began."""
-
-    claims: tuple[ClaimRef, ...]
-
-
-Order = Run | Stop | Recall | Reply
-Word = Told | Asked | Ended | Returned
+Order = Run | Stop | Reply
+Word = Told | Asked | Ended

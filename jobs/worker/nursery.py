@@ -20,8 +20,9 @@ from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any, NoReturn
 
-from jobs.handlers.process import PR_SET_PDEATHSIG, STOP_SIGNALS, prctl
+from jobs.handlers.process import PR_SET_PDEATHSIG, prctl
 from jobs.process_identity import PROC, stat_fields
+from jobs.stop_signals import STOP_SIGNALS
 
 logger = logging.getLogger("jobs.worker")
 PR_SET_CHILD_SUBREAPER = 36

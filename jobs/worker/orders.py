@@ -8,9 +8,11 @@ from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
 
 logger = logging.getLogger("jobs.worker")
+DISABLED = "This worker was disabled, and may have left jobs in its queues: it was to run until they are empty."
 
 
 def pass_on(orders: Orders, crew: Crew, ledger: Ledger) -> None:
+    """What is said of single claims."""
     held = {assignment.job.claim: assignment for assignment in crew.assignments()}
     for assignment in held.values():
         assignment.child.board.set_lease(assignment.place, ledger.lease_ends_at(assignment.job))
@@ -22,3 +24,10 @@ def pass_on(orders: Orders, crew: Crew, ledger: Ledger) -> None:
         ledger.drop(claim)
         if claim in held and held[claim].stop_reason != Reason.LOST:
             held[claim].stop(Reason.LOST, patience=PATIENCE)
+
+
+def stop_all(crew: Crew) -> None:
+    """The worker was disabled. What has not begun is called back as well, as long as the worker may not work."""
+    logger.warning("this worker was disabled: its jobs are handed back, and it claims nothing")
+    for assignment in crew.assignments():
+        assignment.stop(Reason.DISABLED, patience=PATIENCE)

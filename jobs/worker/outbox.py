@@ -8,10 +8,10 @@ from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from time import monotonic
 
-from jobs.handlers.base import ClaimRef, Report
+from jobs.handlers.base import ClaimRef
 from jobs.worker.ledger import NEVER
 from jobs.worker.messages import Ended, Told, Word
-from jobs.worker.reporting import News, merged
+from jobs.worker.reporting import Digest, News
 
 logger = logging.getLogger("jobs.worker")
 SEND_AT_MOST_EVERY = 0.25  # seconds; a handler may report thousands of times in one
@@ -34,7 +34,7 @@ class Outbox(threading.Thread):
         super().__init__(name="outbox", daemon=True)
         self.connection, self.on_broken = connection, on_broken
         self._words: SimpleQueue[Word | None] = SimpleQueue()
-        self._kept: dict[ClaimRef, Report] = {}
+        self._kept: dict[ClaimRef, Digest] = {}
         self._news: dict[ClaimRef, News] = {}
         self._sent_at = NEVER
 
@@ -89,12 +89,12 @@ class Outbox(threading.Thread):
             if isinstance(word, Told):
                 claim = word.report.claim
                 urgent |= self._news.setdefault(claim, News()).is_in(word.report)
-                self._kept[claim] = merged(self._kept.get(claim), word.report)
+                self._kept.setdefault(claim, Digest()).add(word.report)
             else:
                 bundle += self.kept_for(word)
                 bundle.append(word)
         if urgent or monotonic() - self._sent_at >= SEND_AT_MOST_EVERY:
-            bundle += [Told(report) for report in self._kept.values()]
+            bundle += [Told(kept.report()) for kept in self._kept.values()]
             self._kept.clear()
             self._sent_at = monotonic()
         return bundle
@@ -107,4 +107,4 @@ class Outbox(threading.Thread):
         if isinstance(word, Ended):
             self._news.pop(claim, None)
         kept = self._kept.pop(claim, None)
-        return [Told(kept)] if kept else []
+        return [Told(kept.report())] if kept else []

@@ -2,15 +2,15 @@
 
 import itertools
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from queue import Empty, SimpleQueue
-from time import monotonic
 from typing import Any
 
 from jobs.exceptions import ClaimError, ClaimLost, InvalidInput
-from jobs.handlers.base import UNSET, ClaimedJob, QualityReport, Report
+from jobs.handlers.base import UNSET, PhaseReport, QualityReport, Report
 from jobs.worker.attempt import Attempt
+from jobs.worker.leases import lease_clock
 from jobs.worker.messages import Asked, Reason, Reply, Told, Word
 
 DOUBT = 5.0  # seconds
@@ -35,7 +35,7 @@ class AttemptReporter:
             self._doubt()
             self.say(Told(report))
 
-    def guard(self, claimed: ClaimedJob) -> None:
+    def guard(self) -> None:
         self._refuse_if_lost()
         self._ask(None)
 
@@ -46,7 +46,7 @@ class AttemptReporter:
     def _doubt(self) -> None:
         """Whoever was frozen for longer than the lease asks before it goes on; if the queue is away, it does go on."""
         ends_at = self.lease_ends_at()
-        if monotonic() >= ends_at and ends_at != self._doubted:
+        if lease_clock() >= ends_at and ends_at != self._doubted:
             self._doubted = ends_at
             self._ask(None, patience=DOUBT)
 
@@ -106,30 +106,41 @@ class News:
         return news
 
 
-def merged(kept: Report | None, new: Report) -> Report:
-    """One report that says what both say; where they differ, the newer one is right."""
-    if kept is None:
-        return new
-    return Report(
-        new.claim,
-        progress=newer(kept.progress, new.progress),
-        step=newer(kept.step, new.step),
-        phases=list({phase.name: phase for phase in (*kept.phases, *new.phases)}.values()),
-        qualities=merged_qualities((*kept.qualities, *new.qualities)),
-        checkpoint=kept.checkpoint if new.checkpoint is UNSET else new.checkpoint,
-    )
+class Digest:
+    """What several reports of one attempt say together; where they differ, the newer one is right.
+
+    To add one costs as much as it holds, however much is known already: a film may have hundreds of qualities.
+    """
+
+    def __init__(self) -> None:
+        self._newest: Report | None = None
+        self._only_one = True
+        self._said: dict[str, Any] = {}
+        self._phases: dict[str, PhaseReport] = {}
+        self._qualities: dict[str, QualityReport] = {}
+
+    def add(self, report: Report) -> None:
+        self._only_one = self._newest is None
+        self._newest = report
+        said = {"progress": report.progress, "step": report.step}
+        self._said |= {name: value for name, value in said.items() if value is not None}
+        if report.checkpoint is not UNSET:
+            self._said["checkpoint"] = report.checkpoint
+        self._phases |= {phase.name: phase for phase in report.phases}
+        for quality in report.qualities:
+            known = self._qualities.get(quality.name)
+            self._qualities[quality.name] = added(known, quality) if known else quality
+
+    def report(self) -> Report:
+        assert self._newest is not None, "add() comes first"
+        if self._only_one:
+            return self._newest
+        phases, qualities = list(self._phases.values()), list(self._qualities.values())
+        return Report(self._newest.claim, phases=phases, qualities=qualities, **self._said)
 
 
-def newer(kept: Any, new: Any) -> Any:
-    return kept if new is None else new
-
-
-def merged_qualities(reports: Sequence[QualityReport]) -> list[QualityReport]:
-    qualities: dict[str, QualityReport] = {}
-    for report in reports:
-        known = qualities.get(report.name, report)
-        said = {name: value for name, value in vars(report).items() if value is not None}
-        if known.details and report.details:
-            said["details"] = {**known.details, **report.details}
-        qualities[report.name] = replace(known, **said)
-    return list(qualities.values())
+def added(known: QualityReport, report: QualityReport) -> QualityReport:
+    said = {name: value for name, value in vars(report).items() if value is not None}
+    if known.details and report.details:
+        said["details"] = {**known.details, **report.details}
+    return replace(known, **said)

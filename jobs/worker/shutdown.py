@@ -2,38 +2,21 @@
 
 import logging
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from time import monotonic
-from types import FrameType
 
 from jobs.conf import conf
-from jobs.handlers.process import STOP_SIGNALS
 from jobs.worker.clerk import Clerk
 from jobs.worker.crew import PATIENCE, Crew
-from jobs.worker.messages import Reason, Recall
+from jobs.worker.messages import Reason
 
 logger = logging.getLogger("jobs.worker")
 
 NEVER = float("inf")
+NO_ANSWER = "The queue does not answer: the reaper will find what was not told."
 
 
 class WorkerFailed(Exception):
     """Something is wrong with the worker itself: it cannot go on."""
-
-
-@contextmanager
-def signals_caught(note: Callable[[int], None]) -> Iterator[None]:
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        note(number)
-
-    heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # as nohup wants it
-    before = {number: signal.signal(number, on_signal) for number in heeded}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class Shutdown:
@@ -50,8 +33,6 @@ class Shutdown:
         if not self.begun:
             self.begun = True
             logger.info("stopping why=%r running=%d", why, len(self.crew.assignments()))
-            for child in self.crew.children:
-                child.send(Recall())
         if seconds is not None:
             self._interrupt_at = min(self._interrupt_at, monotonic() + seconds)
 

@@ -15,6 +15,7 @@ from jobs.conf import conf
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
 from jobs.handlers.folders import Folders
 from jobs.states import TERMINAL
+from jobs.stop_signals import signals_caught
 from jobs.worker.clerk import Clerk, Found, GivenUp
 from jobs.worker.crew import HOPELESS, PATIENCE, Assignment, ChildHandle, Crew
 from jobs.worker.display import Display
@@ -23,23 +24,22 @@ from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.housekeeping import Janitor, ends_workdir
 from jobs.worker.intake import Intake
 from jobs.worker.ledger import Ledger
-from jobs.worker.messages import Asked, Ended, Reason, Returned, Told, Word
+from jobs.worker.messages import Asked, Ended, Told, Word
 from jobs.worker.nursery import Exit, Nursery, NurseryGone
 from jobs.worker.options import WorkerOptions, WorkerTally
-from jobs.worker.orders import pass_on
+from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.reaper import Reaper
 from jobs.worker.repeating import Repeating
-from jobs.worker.shutdown import Shutdown, WorkerFailed, signals_caught
+from jobs.worker.shutdown import NO_ANSWER, Shutdown, WorkerFailed
 from jobs.worker.wake_ups import WakeUps
-from jobs.worker.watch import watch
+from jobs.worker.watch import recall, watch
 
 logger = logging.getLogger("jobs.worker")
 
 TICK, IDLE_TICK = 0.1, 1.0
 HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
 CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
-NO_ANSWER = "The queue does not answer: the reaper will find what was not told."
 NURSERY_GONE = "The process that holds this worker's children is gone, and they with it."
 
 
@@ -103,17 +103,21 @@ class Supervisor:
     def tick(self) -> None:
         now = monotonic()
         watch(self.crew, self.ledger, now)
+        closed = self.shutdown.begun or not self.intake.is_open
+        self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
+        self.clerk.notary.complain(now)
         self.display.refresh(self.crew.assignments(), self.tally)
         if self.heartbeat.ident and not self.heartbeat.is_alive():
             self.shutdown.fail(WorkerFailed(HEARTBEAT_DEAD))
         if self.shutdown.begun:
             if self.shutdown.is_overdue(something_to_tell=bool(self.unfinished)):
-                self.on_failure(GivenUp(NO_ANSWER))
+                self.on_failure(GivenUp(self.clerk.notary.delay(now) or NO_ANSWER))
             return
         if self.options.max_minutes and now - self.began_at >= self.options.max_minutes * 60:
             self.shutdown.begin("its time is over", conf.SHUTDOWN_TIMEOUT)
         self.crew.man()
-        self.intake.look()
+        if not self.clerk.notary.is_swamped:
+            self.intake.look()
 
     def deal_with_what_happened(self) -> None:
         """Wait for the first thing for a moment, and deal with all there are."""
@@ -138,7 +142,7 @@ class Supervisor:
         self.clerk.close()
         for helper in self.helpers:
             helper.stop()
-        for thread in (self.clerk, *self.helpers):
+        for thread in (self.clerk, self.clerk.notary, *self.helpers):
             if thread.ident:
                 thread.join(PATIENCE)
         if self.clerk.is_alive():
@@ -197,9 +201,9 @@ class Supervisor:
     def on_orders(self, orders: Orders) -> None:
         pass_on(orders, self.crew, self.ledger)
         if orders.disabled and self.intake.is_open:
-            logger.warning("this worker was disabled: its jobs are handed back, and it claims nothing")
-            for assignment in self.crew.assignments():
-                assignment.stop(Reason.DISABLED, patience=PATIENCE)
+            stop_all(self.crew)
+            if self.options.until_empty:
+                self.shutdown.fail(WorkerFailed(DISABLED))
         self.intake.is_open = not orders.disabled
         if orders.drain:
             self.shutdown.begin("it was asked to drain", None)
@@ -224,10 +228,6 @@ class Supervisor:
                 if word.report:
                     self.note_progress(child, word.report)
                 self.clerk.ask(word, partial(child.reply, word.number))
-            elif isinstance(word, Returned):
-                for claim in word.claims:
-                    child.ended(claim)
-                self.hand_back(word.claims, "it had not begun")
 
     def note_progress(self, child: ChildHandle, report: Report) -> None:
         self.display.reported(report)
@@ -254,7 +254,7 @@ class Supervisor:
 
     def hand_in(self, outcome: Outcome) -> None:
         self.handed_in.add(outcome.claim)
-        self.clerk.finish(outcome)
+        self.clerk.finish(outcome, self.unfinished.get(outcome.claim))
 
     def hand_back(self, claims: Sequence[ClaimRef], reason: str) -> None:
         self.intake.given_back(len(claims))

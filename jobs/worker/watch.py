@@ -2,19 +2,21 @@
 
 import logging
 
+from jobs.handlers.base import ClaimRef
 from jobs.handlers.registry import registry
 from jobs.worker.crew import PATIENCE, Assignment, ChildHandle, Crew
-from jobs.worker.leases import margin, patience
+from jobs.worker.leases import lease_clock, margin, patience
 from jobs.worker.ledger import Ledger
-from jobs.worker.messages import Reason, Recall
+from jobs.worker.messages import Reason
 
 logger = logging.getLogger("jobs.worker")
 UNHEARD = 60.0  # seconds: another job in the same process may hold the interpreter for a while
 RECALL_AFTER = 0.5  # seconds: what waits behind a job that takes longer goes to somebody else
+UNTAKEN = 5.0  # seconds: a process that does not even begin what it has a free slot for is stopped, or starved
 
 
 def watch(crew: Crew, ledger: Ledger, now: float) -> None:
-    """Interrupt what must stop, kill what does not, and call back what would wait for long."""
+    """Interrupt what must stop, and kill what does not."""
     for assignment in crew.assignments():
         reason = why_to_stop(assignment, ledger, now)
         if reason:
@@ -28,10 +30,12 @@ def watch(crew: Crew, ledger: Ledger, now: float) -> None:
             logger.warning("killing a process that does not say how a job ended pid=%d job=%s",
                            assignment.child.pid, assignment.job.id)  # fmt: skip
             assignment.child.kill()
-    for child in crew.pool:
-        if is_held_up(child, now):
-            child.recalled = True
-            child.send(Recall())
+
+
+def recall(crew: Crew, now: float, *, everything: bool) -> list[ClaimRef]:
+    """Call back what has not begun: everything, or what would wait for long."""
+    held_up = crew.children if everything else [child for child in crew.pool if is_held_up(child, now)]
+    return [claim for child in held_up for claim in child.recall()]
 
 
 def is_unheard(assignment: Assignment, now: float) -> bool:
@@ -41,9 +45,12 @@ def is_unheard(assignment: Assignment, now: float) -> bool:
 
 
 def is_held_up(child: ChildHandle, now: float) -> bool:
-    """Jobs wait in it, none has ended for a while, and they were not called back yet."""
-    waiting = len(child.assignments) > child.slots
-    return waiting and not child.recalled and now - child.last_ended_at > RECALL_AFTER
+    """Jobs wait in it, and none has ended for a while."""
+    if now - child.last_ended_at <= RECALL_AFTER:
+        return False  # as is usual: told without a look at each of its jobs
+    since = child.waiting_since()
+    patience = RECALL_AFTER if len(child.assignments) > child.slots else UNTAKEN
+    return since is not None and now - since > patience
 
 
 def why_to_stop(assignment: Assignment, ledger: Ledger, now: float) -> Reason | None:
@@ -59,6 +66,6 @@ def why_to_stop(assignment: Assignment, ledger: Ledger, now: float) -> Reason | 
         return None
     if kind.stall_timeout and now - max(began, assignment.progressed_at) >= kind.stall_timeout:
         return Reason.STALLED
-    if kind.exclusive and ledger.lease_ends_at(job) - now < margin(job):
+    if kind.exclusive and ledger.lease_ends_at(job) - lease_clock() < margin(job):
         return Reason.LEASE
     return None

@@ -71,6 +71,18 @@ def resuming(ctx: Context, history: str, gate: str) -> Any:
     return found
 
 
+def hang(job: Any, result: Any) -> None:
+    """A hook, run by the worker itself."""
+    wait_for_file(job.payload["gate"])
+
+
+@handler("app.hooked", on_complete=hang)
+def hooked(ctx: Context, history: str, gate: str) -> None:
+    ctx.progress(40)
+    note(history, "start", ctx)
+    note(history, "end", ctx)
+
+
 @handler("app.alone", isolation="process")
 def alone(ctx: Context, history: str, gate: str) -> None:
     note(history, "start", ctx)
@@ -265,6 +277,13 @@ def say_no_text(ctx: Context) -> None:
     ctx.quality([1]).start()  # type: ignore[arg-type]
 
 
+def close_board(ctx: Context) -> None:
+    for entry in list(Path("/proc/self/fd").iterdir()):
+        with suppress(FileNotFoundError):
+            if "jobyard-board" in os.readlink(entry):
+                os.close(int(entry.name))
+
+
 def fork_and_return(ctx: Context) -> None:
     os.fork()
 
@@ -280,6 +299,7 @@ HOSTILE: dict[str, Callable[[Context], object]] = {
     "raises Cancelled": raise_cancelled,
     "raises ClaimLost": raise_lost,
     "raises what cannot be printed": raise_unprintable,
+    "closes the board": close_board,
     "closes every file": lambda ctx: os.closerange(0, 1000),
     "says what is no text": say_no_text,
     "forks and returns": fork_and_return,

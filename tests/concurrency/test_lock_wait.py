@@ -4,12 +4,15 @@ import threading
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from psycopg import IsolationLevel
 
 from jobs.handlers.base import Report
 from jobs.lifecycle.claim import claim
 from jobs.models import Job
 from jobs.worker import database_client
 from jobs.worker.queue_client import QueueUnavailable
+from tests.concurrency.threads import scalar
 from tests.factories import make_job
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -17,10 +20,9 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> database_client.DatabaseClient:
-    """A worker's client on a connection that it opened itself, impatient for the test's sake."""
+    """A worker's client, impatient for the test's sake."""
     monkeypatch.setattr(database_client, "LOCK_WAIT_MS", 50)
     client = database_client.DatabaseClient("impatient", [])
-    connection.close()
     client.register()
     return client
 
@@ -50,3 +52,22 @@ def test_a_report_gives_up_waiting_and_passes_once_the_row_is_free(client):
         holder.join(30)
     client.report(Report(held_claim, progress=50))
     assert Job.objects.get(pk=job.pk).progress == 50
+
+
+def limit() -> str:
+    return str(scalar("SHOW lock_timeout"))
+
+
+@pytest.mark.parametrize("level", [None, IsolationLevel.REPEATABLE_READ])
+def test_the_limit_is_the_transactions_own_and_comes_with_its_begin(level: IsolationLevel | None):
+    connection.ensure_connection()
+    connection.connection.isolation_level = level
+    try:
+        with CaptureQueriesContext(connection) as said, database_client.lock_waits_limited(), transaction.atomic():
+            inside = limit(), scalar("SHOW transaction_isolation")
+    finally:
+        connection.connection.isolation_level = None
+    assert inside == ("5s", "repeatable read" if level else "read committed")
+    assert len(said) == 4  # BEGIN with the limit, the two questions, COMMIT
+    with transaction.atomic():
+        assert limit() == "0"

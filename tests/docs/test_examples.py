@@ -13,7 +13,7 @@ from django.core.management import call_command
 
 from jobs import enqueue
 from jobs.handlers.context import Context
-from jobs.handlers.options import CHECKS
+from jobs.handlers.kind_options import CHECKS
 from jobs.handlers.registry import registry
 from jobs.models import Job
 from jobs.states import Status

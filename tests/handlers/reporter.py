@@ -25,7 +25,7 @@ class Remembering:
             raise self.too_large
         self.reports.append(report)
 
-    def guard(self, claimed: ClaimedJob) -> None:
+    def guard(self) -> None:
         self.guards += 1
         if self.refusal:
             raise self.refusal

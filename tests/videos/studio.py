@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from jobs.handlers.base import Answer, ClaimedJob, Outcome, Report
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
 from jobs.handlers.context import Context
 from jobs.handlers.files import job_storage
 from jobs.handlers.folders import Folders
@@ -26,6 +26,7 @@ class Reporter:
 
     def __init__(self) -> None:
         self.reports: list[Report] = []
+        self.claim: ClaimRef | None = None
         self._kept: list[Report] = []
         self._main = threading.get_ident()
 
@@ -35,9 +36,10 @@ class Reporter:
         if threading.get_ident() == self._main:
             self.flush()
 
-    def guard(self, claimed: ClaimedJob) -> None:
+    def guard(self) -> None:
         self.flush()
-        fence.verify(claimed.claim)
+        assert self.claim is not None
+        fence.verify(self.claim)
 
     def flush(self) -> None:
         kept, self._kept = self._kept, []
@@ -60,7 +62,7 @@ class Studio:
 
     def run(self, job: ClaimedJob) -> Outcome | None:
         """One attempt, not yet finished: what a worker has in hand."""
-        self.attempt = Attempt(job)
+        self.attempt, self.reporter.claim = Attempt(job), job.claim
         context = Context(job, self.reporter, self.attempt, self.folders, "studio")
         return run_attempt(self.attempt, context)
 
@@ -81,7 +83,7 @@ class Studio:
         return library().get(pk=video.pk)
 
     def job_of(self, video: Video) -> Job:
-        return Job.objects.get(pk=self.reload(video).job_id)
+        return Job.objects.get(pk=self.reload(video).job_id or 0)
 
     def folder_of(self, video: Video) -> Path:
         """The published version."""

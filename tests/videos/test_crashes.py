@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
-from jobs.states import Status
+from jobs.models import Job
+from jobs.states import TERMINAL, Status
 from jobs.videos.lifecycle.add import add_video
 from jobs.videos.models import Video
 from tests.factories import reload
@@ -83,7 +84,7 @@ def test_a_killed_worker_costs_a_chunk_of_each_quality_at_most(stage: Stage, med
     first.exit_code()
     stage.wait_for(lambda: not any(is_alive(pid) for pid in ffmpegs))
     second = start(stage, media)
-    stage.wait_for(lambda: reload(video.job_id).status in (Status.COMPLETED, Status.FAILED), seconds=60)
+    stage.wait_for(lambda: job_of(video).status in TERMINAL, seconds=60)
     assert is_right(video, media)
     kept, again = encoded(first), encoded(second)
     assert set(kept) | set(again) == {(name, str(number + 1)) for name in SIZES for number in range(CHUNKS)}
@@ -98,7 +99,7 @@ def test_a_worker_that_is_asked_to_stop_ends_its_programs_and_the_next_goes_on(s
     first.send(signal.SIGTERM)
     assert first.exit_code() == 0
     assert not any(is_alive(pid) for pid in ffmpegs)
-    job = reload(video.job_id)
+    job = job_of(video)
     assert (job.status, job.attempt) == (Status.PENDING, 0)
     assert not (media / "videos").exists()  # nothing half-done is visible
     second = start(stage, media)
@@ -112,7 +113,7 @@ def test_a_worker_that_was_frozen_until_another_took_over_publishes_nothing(stag
     stage.wait_for(lambda: encoded(first).total() >= 1, seconds=60)
     ffmpegs, frozen = programs(first), first.freeze()
     second = start(stage, media, JOBS_WORK_DIR=str(stage.folder / "elsewhere"))
-    stage.wait_for(lambda: reload(video.job_id).status == Status.COMPLETED, seconds=60)
+    stage.wait_for(lambda: job_of(video).status == Status.COMPLETED, seconds=60)
     published = reload_version(video)
     thaw(frozen)
     stage.wait_for(lambda: not any(is_alive(pid) for pid in ffmpegs))
@@ -121,6 +122,11 @@ def test_a_worker_that_was_frozen_until_another_took_over_publishes_nothing(stag
     assert reload_version(video) == published
     assert is_right(video, media)
     assert encoded(second).total() == 2 * CHUNKS
+
+
+def job_of(video: Video) -> Job:
+    assert video.job_id is not None
+    return reload(video.job_id)
 
 
 def reload_version(video: Video) -> str:

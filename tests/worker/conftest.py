@@ -6,7 +6,6 @@ from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
-from django.db.backends.signals import connection_created
 
 from jobs.handlers.registry import Kind, registry
 from jobs.worker.attempt import Attempt
@@ -27,12 +26,11 @@ def stage(tmp_path: Path, transactional_db: None, settings: LazySettings) -> Ite
 
 
 @pytest.fixture
-def client(db: None) -> Iterator[DatabaseClient]:
+def client(db: None) -> DatabaseClient:
     """The client of a worker that is registered; it speaks to the real database."""
     client = DatabaseClient("tester", [])
     client.register()
-    yield client
-    connection_created.disconnect(dispatch_uid="jobs.worker.lock_timeout")
+    return client
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from time import monotonic
 from typing import Any
 
 from jobs.handlers.base import ClaimedJob
 from jobs.worker.crew import Assignment, ChildHandle
+from jobs.worker.leases import lease_clock
 from jobs.worker.messages import Word
 from jobs.worker.nursery import ChildMain, Exit, Nursery
 from tests.concurrency.threads import wait_until
@@ -64,7 +64,7 @@ def on_hung_up(child: ChildHandle) -> None:
 
 
 def give(child: ChildHandle, job: ClaimedJob) -> Assignment:
-    child.give([job], lambda job: monotonic() + job.lease.total_seconds())
+    child.give([job], lambda job: lease_clock() + job.lease.total_seconds())
     return child.assignments[job.claim]
 
 

@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
-from django.db.backends.signals import connection_created
 from django.utils import timezone
 
 from jobs.exceptions import ClaimLost, InvalidInput, JobyardError
@@ -139,11 +138,10 @@ class Office:
 
 
 @pytest.fixture
-def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[Unsteady]:
+def queue(monkeypatch: pytest.MonkeyPatch) -> Unsteady:
     monkeypatch.setattr(clerk_module, "FIRST_PAUSE", 0.005)
     monkeypatch.setattr(clerk_module, "LONGEST_PAUSE", 0.005)
-    yield Unsteady()
-    connection_created.disconnect(dispatch_uid="jobs.worker.lock_timeout")
+    return Unsteady()
 
 
 @pytest.fixture

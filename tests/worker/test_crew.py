@@ -1,6 +1,7 @@
 """The crew: children that crash are replaced, later and later, and what each of them has to do is known."""
 
 import os
+import signal
 from collections.abc import Iterator
 from time import monotonic
 
@@ -146,7 +147,7 @@ def test_a_place_whose_children_die_again_and_again_makes_the_crew_hopeless(pool
 
 
 def test_a_child_for_one_job_alone_is_no_part_of_the_pool(pool: Pool):
-    alone = pool.crew.new_child_alone()
+    alone = pool.crew.new_isolated_child()
     pool.children.append(alone)
     assert (pool.crew.pool, pool.crew.children, alone.slots, alone.isolated) == ([], [alone], 1, True)
     tell(alone, os._exit, 3)
@@ -254,3 +255,33 @@ def test_what_would_only_wait_behind_a_long_job_is_not_given(household: Househol
     assert (child.open_slots(now), child.room(10, now)) == (2, 15)
     assert (child.open_slots(now + 60), child.room(10, now + 60)) == (1, 6)
     assert child.room(1, now + 60) == 0
+
+
+def test_what_has_not_begun_is_called_back_without_a_word_from_the_child(household: Household):
+    child = household.child()
+    os.kill(child.pid, signal.SIGSTOP)
+    begun, *waiting = [give(child, a_claimed_job()) for _ in range(3)]
+    child.board.begin(begun.place)
+    assert child.recall() == [assignment.job.claim for assignment in waiting]
+    assert list(child.assignments.values()) == [begun]
+    assert child.recall() == []
+    os.kill(child.pid, signal.SIGCONT)
+
+
+def test_a_child_is_given_nothing_more_until_it_has_come_to_what_was_called_back(household: Household):
+    child = household.child()
+    first, second = [give(child, a_claimed_job()) for _ in range(2)]
+    child.recall()
+    free = len(child.free_places)
+    for assignment, left in ((first, 0), (second, 10)):
+        assert child.room(per_slot=10, now=monotonic()) == 0
+        assert not child.board.begin(assignment.place)
+        assert child.room(per_slot=10, now=monotonic()) == left
+    assert len(child.free_places) == free + 2
+
+
+def test_a_child_of_its_own_ends_when_its_job_was_called_back(household: Household):
+    child = household.child(isolated=True)
+    assignment = give(child, a_claimed_job())
+    assert child.recall() == [assignment.job.claim]
+    wait_until_gone(child)

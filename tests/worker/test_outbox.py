@@ -9,7 +9,7 @@ import pytest
 from jobs.handlers.base import ClaimRef, Outcome, QualityReport, Report
 from jobs.states import QualityStatus, Verdict
 from jobs.worker import outbox as outbox_module
-from jobs.worker.messages import Asked, Ended, Returned, Told, Word
+from jobs.worker.messages import Asked, Ended, Told, Word
 from jobs.worker.outbox import Outbox
 from tests.handlers.reporter import a_claimed_job
 
@@ -95,7 +95,7 @@ def test_what_was_said_before_comes_before_it_and_what_others_said_may_wait(outb
 
 @seldom
 def test_words_keep_their_order(outbox: Outbox, supervisor: Supervisor):
-    words: list[Word] = [Asked(1, FIRST), Returned((SECOND,)), Asked(2, FIRST), ended(FIRST)]
+    words: list[Word] = [Asked(1, FIRST), ended(SECOND), Asked(2, FIRST), ended(FIRST)]
     for word in words:
         outbox.say(word)
     heard = supervisor.hears()

@@ -1,7 +1,6 @@
 """Reports on their way from a handler to its supervisor: what is told, what is asked, and none past a lost claim."""
 
 from collections.abc import Callable
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -13,8 +12,9 @@ from jobs.handlers.registry import Phase
 from jobs.states import PhaseStatus, QualityStatus
 from jobs.worker import reporting
 from jobs.worker.attempt import Attempt
+from jobs.worker.leases import lease_clock
 from jobs.worker.messages import Asked, Reason, Reply, Word
-from jobs.worker.reporting import AttemptReporter, News, Replies, merged
+from jobs.worker.reporting import AttemptReporter, Digest, News, Replies
 from tests.concurrency.threads import wait_until
 from tests.handlers.programs import Running
 from tests.handlers.reporter import a_claimed_job
@@ -85,18 +85,18 @@ def test_what_a_handler_builds_on_is_asked_to_be_stored_before_it_goes_on(ctx: C
 
 
 def test_who_may_have_been_away_for_longer_than_the_lease_asks_once_before_it_goes_on(ctx: Context, desk: Desk):
-    desk.lease_ends_at = monotonic() - 1
+    desk.lease_ends_at = lease_clock() - 1
     ctx.progress(5)
     ctx.quality("720p").segments(3)
     assert desk.heard == ["Asked", "Told", "Told"]
     assert desk.words[0] == Asked(1, ctx._job.claim, None)
-    desk.lease_ends_at = monotonic()  # it was renewed, and is over again
+    desk.lease_ends_at = lease_clock()  # it was renewed, and is over again
     ctx.progress(6)
     assert desk.heard[3:] == ["Asked", "Told"]
 
 
 def test_who_was_away_and_lost_its_claim_says_nothing_more(ctx: Context, desk: Desk, attempt: Attempt):
-    desk.lease_ends_at, desk.refusal = monotonic() - 1, ClaimLost(job_id=7)
+    desk.lease_ends_at, desk.refusal = lease_clock() - 1, ClaimLost(job_id=7)
     with pytest.raises(ClaimLost):
         ctx.progress(5)
     assert attempt.lost
@@ -105,7 +105,7 @@ def test_who_was_away_and_lost_its_claim_says_nothing_more(ctx: Context, desk: D
 
 def test_a_handler_goes_on_through_an_outage_that_outlasts_its_lease(ctx: Context, desk: Desk, monkeypatch):
     monkeypatch.setattr(reporting, "DOUBT", 0.01)
-    desk.lease_ends_at, desk.is_away = monotonic() - 1, True
+    desk.lease_ends_at, desk.is_away = lease_clock() - 1, True
     ctx.progress(5)
     assert desk.heard == ["Asked", "Told"]
 
@@ -128,7 +128,7 @@ def test_a_claim_that_is_found_lost_stops_the_handler_and_nothing_is_said_after_
         call(ctx)
     assert attempt.lost
     words = len(desk.words)
-    for say in (call, lambda ctx: ctx.progress(1), lambda ctx: reporter.guard(attempt.job)):
+    for say in (call, lambda ctx: ctx.progress(1), lambda ctx: reporter.guard()):
         with pytest.raises(ClaimLost):
             say(ctx)
     with pytest.raises(ClaimLost):
@@ -175,7 +175,7 @@ def test_each_of_those_who_wait_gets_the_reply_to_its_own_question():
     def ask() -> Exception | None:
         attempt = Attempt(a_claimed_job())
         try:
-            AttemptReporter(attempt, asked.append, replies, lambda: 0.0).guard(attempt.job)  # type: ignore[arg-type]
+            AttemptReporter(attempt, asked.append, replies, lambda: 0.0).guard()  # type: ignore[arg-type]
         except InvalidInput as refused:
             return refused
         return None
@@ -225,6 +225,13 @@ def test_a_quality_is_news_when_it_changes_its_status_and_not_when_it_merely_mov
     assert [news.is_in(report(qualities=[each])) for each in reports] == [True, False, True, False]
 
 
+def merged(*reports: Report) -> Report:
+    digest = Digest()
+    for each in reports:
+        digest.add(each)
+    return digest.report()
+
+
 def test_a_merged_report_says_what_both_said_the_newer_word_winning():
     started = QualityReport("a", QualityStatus.IN_PROGRESS, segments_total=9, details={"codec": "x"})
     further = QualityReport("a", segments_completed=4, details={"bytes": 1})
@@ -247,4 +254,23 @@ def test_a_merged_report_says_what_both_said_the_newer_word_winning():
     )
     assert merged(both, report(step="two")).checkpoint == 3
     assert merged(report(progress=1), report(progress=2)).checkpoint is UNSET
-    assert merged(None, both) is both
+    assert merged(both) is both
+
+
+def test_to_add_a_report_costs_as_much_as_it_holds_however_many_qualities_are_known():
+    def looks_taken(qualities: int) -> int:
+        """How many reports of a quality are read while a hundred are added to so many."""
+        digest, reads = Digest(), []
+
+        class Watched(QualityReport):
+            def __getattribute__(self, name: str) -> Any:
+                reads.append(name)
+                return super().__getattribute__(name)
+
+        digest.add(report(qualities=[Watched(f"q{number}") for number in range(qualities)]))
+        reads.clear()
+        for _ in range(100):
+            digest.add(report(qualities=[QualityReport("q0", segments_completed=1)]))
+        return len(reads)
+
+    assert looks_taken(500) == looks_taken(5)

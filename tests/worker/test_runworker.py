@@ -94,6 +94,17 @@ def test_a_disabled_worker_hands_its_job_back_and_claims_nothing_until_it_is_ena
     stage.wait_for(lambda: reload(job_id).status == Status.RUNNING)
 
 
+def test_a_worker_that_was_to_run_until_nothing_is_left_ends_when_it_is_disabled(stage: Stage):
+    job_id = stage.add("app.chatty", max_attempts=2)
+    worker = stage.worker("--until-empty")
+    stage.wait_for_start(job_id)
+    disable(worker.row().pk)
+    assert worker.exit_code() == 1
+    assert "This worker was disabled, and may have left jobs in its queues" in stage.logs().splitlines()[-1]
+    assert (reload(job_id).status, reload(job_id).attempt) == (Status.PENDING, 0)
+    assert "Traceback" not in stage.logs()
+
+
 def test_a_worker_that_may_not_work_costs_next_to_nothing(stage: Stage):
     worker = stage.worker(JOBS_POLL_INTERVAL="0.05")
     stage.wait_for(lambda: "worker online" in worker.log.read_text())

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from jobs.handlers.running import run_function
+from jobs.handlers.calling import run_function
 from jobs.worker.attempt import Attempt, Interrupted
 from jobs.worker.slots import INTERRUPT, MainSlot, Slot, ThreadSlot
 from tests.concurrency.threads import wait_until

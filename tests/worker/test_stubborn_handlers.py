@@ -30,6 +30,20 @@ def test_a_handler_that_never_releases_the_interpreter_keeps_its_claim_beyond_th
     assert events_of(job_id) == ["enqueued", "claimed", "completed"]
 
 
+def test_what_was_fetched_ahead_does_not_wait_for_a_handler_that_never_releases_the_interpreter(stage: Stage):
+    for _ in range(60):
+        stage.add("app.short")  # so quick that the worker fetches ahead
+    greedy, behind = stage.add("app.greedy", {"seconds": 4}), [stage.add("app.short") for _ in range(20)]
+    stage.worker("--concurrency", "1", "--until-empty")
+    stage.wait_for_start(greedy)
+    stage.wait_for(lambda: Job.objects.filter(pk__in=behind, status=Status.PENDING).count() == len(behind))
+    assert not [line for line in stage.history("end") if line.job == greedy]
+    assert any("released" in events_of(job_id) for job_id in behind)
+    assert stage.workers[0].exit_code() == 0
+    assert set(Job.objects.values_list("status", "attempt")) == {(Status.COMPLETED, 1)}
+    check(stage.history())
+
+
 @pytest.mark.parametrize("kind", ["app.long", "app.deaf", "app.async", "app.alone"])
 def test_an_attempt_that_takes_too_long_fails_whatever_its_handler_does(stage: Stage, kind):
     job_id, fine = stage.add(kind, max_runtime=0.4, max_attempts=1), stage.add("app.short")

@@ -10,12 +10,13 @@ import pytest
 from django.conf import LazySettings
 from django.db import connections
 
+from jobs.db import Now
 from jobs.exceptions import Fatal, RetryLater
 from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome
 from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
 from jobs.lifecycle.reap import reap_once
-from jobs.models import Worker
+from jobs.models import Job, Worker
 from jobs.states import Status, WorkerStatus
 from jobs.worker.child import child_main
 from jobs.worker.database_client import DatabaseClient
@@ -24,6 +25,7 @@ from jobs.worker.nursery import Nursery, children_of
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.queue_client import QueueUnavailable
 from jobs.worker.supervisor import Supervisor
+from tests.concurrency.threads import wait_until
 from tests.factories import age, events_of, make_job, reload
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -237,7 +239,8 @@ def test_what_is_exclusive_is_stopped_when_its_lease_cannot_be_renewed(work: Wor
 
 def test_others_run_on_through_an_outage_beyond_their_lease(work: Work, kind: Register, gate: Path):
     def outlasts_its_lease(ctx: Context) -> str:
-        time.sleep(1.2)
+        over = Job.objects.filter(pk=ctx.job_id, lease_expires_at__lt=Now())
+        wait_until(over.exists)
         gate.touch()
         return "done"
 

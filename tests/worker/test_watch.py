@@ -1,5 +1,6 @@
 """Which attempts must be stopped, and why: looked at from outside, at a moment that the test gives."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -7,12 +8,12 @@ from typing import Any
 import pytest
 
 from jobs.worker.crew import Assignment
-from jobs.worker.leases import LONGEST_MARGIN, last_moment, margin
+from jobs.worker.leases import LONGEST_MARGIN, last_moment, lease_clock, margin
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
-from jobs.worker.watch import why_to_stop
+from jobs.worker.watch import RECALL_AFTER, UNTAKEN, is_held_up, why_to_stop
 from tests.handlers.reporter import a_claimed_job
-from tests.worker.household import Household
+from tests.worker.household import Household, give
 
 Register = Callable[..., str]
 MINUTE = timedelta(minutes=1)
@@ -29,7 +30,7 @@ def begun(household: Household, **options: Any) -> tuple[Assignment, float]:
 def test_an_attempt_is_stopped_when_its_max_runtime_is_over(household: Household):
     assignment, began = begun(household, max_runtime=MINUTE)
     assert why_to_stop(assignment, Ledger(), began + 59.9) is None
-    assert why_to_stop(assignment, Ledger(), began + 60) == Reason.TIMEOUT
+    assert why_to_stop(assignment, Ledger(), began + 60.1) == Reason.TIMEOUT
 
 
 def test_without_a_limit_it_may_go_on_for_ever(household: Household):
@@ -50,23 +51,36 @@ def test_the_time_that_it_waited_does_not_count_nor_what_comes_after_its_end(hou
 def test_an_attempt_is_stopped_when_it_makes_no_progress_for_too_long(household: Household, kind: Register):
     assignment, began = begun(household, kind=kind(stall_timeout=10))
     assert why_to_stop(assignment, Ledger(), began + 9.9) is None
-    assert why_to_stop(assignment, Ledger(), began + 10) == Reason.STALLED
+    assert why_to_stop(assignment, Ledger(), began + 10.1) == Reason.STALLED
     assignment.progressed_at = began + 9
     assert why_to_stop(assignment, Ledger(), began + 18.9) is None
-    assert why_to_stop(assignment, Ledger(), began + 19) == Reason.STALLED
+    assert why_to_stop(assignment, Ledger(), began + 19.1) == Reason.STALLED
 
 
 @pytest.mark.parametrize(("exclusive", "reason"), [(True, Reason.LEASE), (False, None)])
 def test_what_is_exclusive_is_stopped_before_its_lease_ends_and_others_run_on(
     household: Household, kind: Register, exclusive, reason
 ):
-    assignment, began = begun(household, kind=kind(exclusive=exclusive), lease=timedelta(seconds=20))
+    assignment, began = begun(household, kind=kind(exclusive=exclusive), lease=timedelta(seconds=2000))
+    ledger, margin = Ledger(), LONGEST_MARGIN
+    ledger.add([assignment.job], lease_clock() - 1900 + margin)
+    assert why_to_stop(assignment, ledger, began) is None
+    ledger.renewed([assignment.job.claim], lease_clock() - 2000 + 0.9 * margin)
+    assert why_to_stop(assignment, ledger, began) == reason
+    ledger.renewed([assignment.job.claim], lease_clock())
+    assert why_to_stop(assignment, ledger, began) is None
+
+
+def test_a_lease_goes_on_while_the_machine_is_suspended(
+    household: Household, kind: Register, monkeypatch: pytest.MonkeyPatch
+):
+    assignment, began = begun(household, kind=kind(exclusive=True))
     ledger = Ledger()
-    ledger.add([assignment.job], began)
-    assert why_to_stop(assignment, ledger, began + 14.9) is None
-    assert why_to_stop(assignment, ledger, began + 15.1) == reason
-    ledger.renewed([assignment.job.claim], began + 10)
-    assert why_to_stop(assignment, ledger, began + 15.1) is None
+    ledger.add([assignment.job], lease_clock())
+    assert why_to_stop(assignment, ledger, began) is None
+    slept = time.clock_gettime(time.CLOCK_BOOTTIME) + assignment.job.lease.total_seconds()
+    monkeypatch.setattr(time, "clock_gettime", {time.CLOCK_BOOTTIME: slept}.get)
+    assert why_to_stop(assignment, ledger, began) == Reason.LEASE
 
 
 @pytest.mark.parametrize(("lease", "seconds"), [(1, 0.25), (20, 5), (40, 10), (3600, LONGEST_MARGIN)])
@@ -87,3 +101,33 @@ def test_a_cancelled_attempt_that_takes_no_notice_still_has_its_limits(household
     assignment, _ = begun(household, max_runtime=MINUTE)
     assignment.stop_reason = Reason.CANCELLED
     assert why_to_stop(assignment, Ledger(), 1e9) == Reason.TIMEOUT
+
+
+# What waits
+
+
+def test_jobs_behind_one_that_takes_long_are_called_back(household: Household):
+    first, began = begun(household)
+    child = first.child
+    assert not is_held_up(child, began + 1e9)  # nothing waits
+    since = give(child, a_claimed_job()).given_at
+    assert not is_held_up(child, since + 0.9 * RECALL_AFTER)
+    assert is_held_up(child, since + 1.1 * RECALL_AFTER)
+    child.last_ended_at = since + RECALL_AFTER
+    assert not is_held_up(child, since + 1.1 * RECALL_AFTER)
+
+
+def test_jobs_that_have_just_come_are_left_to_the_free_slot_beside_one_that_takes_long(household: Household):
+    child = household.child(slots=2)
+    child.board.begin(give(child, a_claimed_job()).place)
+    child.last_ended_at = -1e9
+    first, *_ = [give(child, a_claimed_job()) for _ in range(5)]
+    since = first.given_at
+    assert not is_held_up(child, since + 0.1)
+    assert is_held_up(child, since + 1.1 * RECALL_AFTER)
+
+
+def test_a_job_that_is_not_begun_though_a_slot_is_free_is_called_back_in_the_end(household: Household):
+    assignment = household.assignment()
+    assert not is_held_up(assignment.child, assignment.given_at + 0.9 * UNTAKEN)
+    assert is_held_up(assignment.child, assignment.given_at + 1.1 * UNTAKEN)

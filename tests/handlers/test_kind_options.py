@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jobs.exceptions import InvalidInput
-from jobs.handlers.options import CHECKS, checked_options
+from jobs.handlers.kind_options import CHECKS, checked_options
 from jobs.handlers.pipeline import pipeline
 from jobs.handlers.registry import Kind, handler, registry
 from jobs.lifecycle.new_job import NewJob, check

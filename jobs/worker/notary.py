@@ -1,0 +1,83 @@
+"""The notary: the thread that hands in outcomes whose kind has a hook.
+
+A hook is foreign code, and nothing can end it. While one hangs, only those behind it wait: the clerk goes on.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from time import monotonic
+
+from jobs.handlers.base import Answer, ClaimedJob, Outcome
+from jobs.handlers.registry import registry
+from jobs.states import Verdict
+from jobs.worker.queue_client import QueueClient
+
+logger = logging.getLogger("jobs.worker")
+LONG = 10.0  # seconds
+MOST_WAITING = 100  # what has run and is not stored would have to run again, should the worker die
+
+
+def needs_notary(job: ClaimedJob, outcome: Outcome) -> bool:
+    kind = registry.find(job.kind)
+    return bool(kind and kind.on_complete and outcome.verdict == Verdict.COMPLETED)
+
+
+class Notary(threading.Thread):
+    """Started with the first outcome; each is a transaction of its own, so that the one that hangs can be named."""
+
+    def __init__(
+        self,
+        client: QueueClient,
+        hand_in: Callable[[Sequence[Outcome]], list[Answer]],
+        on_finished: Callable[[list[Answer]], None],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        super().__init__(name="notary", daemon=True)
+        self.client, self.hand_in, self.on_finished, self.on_failure = client, hand_in, on_finished, on_failure
+        self._tray: SimpleQueue[tuple[ClaimedJob, Outcome] | None] = SimpleQueue()
+        self._in_hand: tuple[ClaimedJob, float] | None = None  # and since when
+        self._patience = LONG
+
+    def finish(self, job: ClaimedJob, outcome: Outcome) -> None:
+        if not self.ident:
+            self.start()
+        self._tray.put((job, outcome))
+
+    def close(self) -> None:
+        """Do what is on the tray, then end."""
+        self._tray.put(None)
+
+    @property
+    def is_swamped(self) -> bool:
+        return self._tray.qsize() >= MOST_WAITING
+
+    def run(self) -> None:
+        try:
+            while (given := self._tray.get()) is not None:
+                job, outcome = given
+                self._in_hand, self._patience = (job, monotonic()), LONG
+                self.client.rest()
+                self.on_finished(self.hand_in([outcome]))
+                self._in_hand = None
+        except BaseException as error:  # the supervisor must know, as of the clerk's
+            self.on_failure(error)
+        finally:
+            self.client.hang_up()
+
+    def delay(self, now: float) -> str:
+        """Which hook takes long; empty if none does."""
+        if self._in_hand is None:
+            return ""
+        job, since = self._in_hand
+        if now - since < LONG:
+            return ""
+        return f"on_complete takes long job={job.id} kind={job.kind} seconds={now - since:.0f}"
+
+    def complain(self, now: float) -> None:
+        """Tell of a hook that takes long: after a while, and each time that it took twice as long."""
+        delay, in_hand = self.delay(now), self._in_hand
+        if delay and in_hand and now - in_hand[1] >= self._patience:
+            self._patience *= 2
+            logger.warning("%s waiting=%d", delay, self._tray.qsize())
