@@ -8,14 +8,31 @@ from django.db import connection
 
 from jobs.handlers.registry import Kind, registry
 
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is about the other engine: the suite runs once on each."""
-    others = ("sqlite", "once") if connection.vendor == "postgresql" else ("postgres",)
-    left_out = [item for item in items if any(item.get_closest_marker(other) for other in others)]
+    """The suite runs once on each engine: leave out what is about the other one, and do once what is about neither."""
+    on_postgres = connection.vendor == "postgresql"
+    left_out = [item for item in items if (is_left_out_on_postgres if on_postgres else is_left_out_on_sqlite)(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def is_left_out_on_sqlite(item: pytest.Item) -> bool:
+    return item.get_closest_marker("postgres") is not None
+
+
+def is_left_out_on_postgres(item: pytest.Item) -> bool:
+    if item.get_closest_marker("postgres"):
+        return False
+    return any(item.get_closest_marker(name) for name in ("sqlite", "once")) or not asks_for_a_database(item)
+
+
+def asks_for_a_database(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return item.get_closest_marker("django_db") is not None or not fixtures.isdisjoint(DATABASE_FIXTURES)
 
 
 @pytest.fixture(autouse=True)

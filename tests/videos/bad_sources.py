@@ -15,6 +15,7 @@ from tests.videos.sources import (
     lavfi,
     photo,
     recorded_live,
+    silent,
     source,
 )
 
@@ -98,6 +99,25 @@ def cut_matroska(path: Path, folder: Path) -> None:
     path.write_bytes(first_half(container("mkv", folder)))
 
 
+def write_cut(path: Path, video: Path) -> None:
+    """The first half of a video of 40 s: longer than what is sampled of it."""
+    whole = path.with_name(f"forty{path.suffix}")
+    ffmpeg("-stream_loop", "19", "-i", video, "-an", *COPY, whole)
+    path.write_bytes(first_half(whole))
+
+
+@source("cut.flv")
+def cut_flash(path: Path, folder: Path) -> None:
+    """It never had a table of contents; its header says how long it was."""
+    write_cut(path, silent(folder))
+
+
+@source("cut.mxf")
+def cut_mxf(path: Path, folder: Path) -> None:
+    """Its table of contents leads to where nothing is."""
+    write_cut(path, container("mxf", folder))
+
+
 @source("header-only.mp4")
 def header_only(path: Path, folder: Path) -> None:
     path.write_bytes(landscape(folder).read_bytes()[:20])
@@ -157,7 +177,7 @@ def patched(whole: bytes, marker: bytes, offset: int, content: bytes) -> bytes:
 
 
 DURATION = b"\x44\x89\x88"  # of Matroska: a float of eight bytes follows
-DEFAULT_DURATION = b"\x23\xe3\x83"
+DEFAULT_DURATION, UNKNOWN_ELEMENT = b"\x23\xe3\x83", b"\x23\xe3\x7f"
 CLUSTER = b"\x1f\x43\xb6\x75"
 
 
@@ -177,7 +197,7 @@ def not_a_number(path: Path, folder: Path) -> None:
 def instant(path: Path, folder: Path) -> None:
     """One picture, shown for no time."""
     ffmpeg("-i", photo(folder), "-c:v", "mjpeg", "-f", "matroska", "-live", "1", path)
-    path.write_bytes(path.read_bytes().replace(DEFAULT_DURATION, b"\x23\xe3\x7f"))
+    path.write_bytes(path.read_bytes().replace(DEFAULT_DURATION, UNKNOWN_ELEMENT))
 
 
 @source("broad.mkv")

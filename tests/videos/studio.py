@@ -85,6 +85,12 @@ class Studio:
     def job_of(self, video: Video) -> Job:
         return Job.objects.get(pk=self.reload(video).job_id or 0)
 
+    def stored(self, job: ClaimedJob) -> dict[str, bytes]:
+        """What an attempt has put into the storage."""
+        version = f"{job.id}-{job.claim.claim_id.hex[:8]}"
+        folder = Path(job_storage().path(version_folder(job.payload["video"], version)))
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
     def folder_of(self, video: Video) -> Path:
         """The published version."""
         return Path(job_storage().path(version_folder(video.pk, video.version)))

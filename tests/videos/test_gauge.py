@@ -50,9 +50,7 @@ def test_it_never_goes_back(gauge, told):
     assert [frame for frame, *_ in told] == [75, 75]
 
 
-@pytest.mark.parametrize(
-    "line", ["", "=", "frame", "frame=x", "frame=nan", "speed=", "nonsense=1", "frame=1e999"]
-)
+@pytest.mark.parametrize("line", ["", "=", "frame", "frame=x", "frame=nan", "speed=", "nonsense=1", "frame=1e999"])
 def test_lines_that_say_nothing_do_no_harm(gauge, line):
     gauge.feed(line)
 

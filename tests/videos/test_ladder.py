@@ -98,7 +98,7 @@ def test_a_source_of_almost_no_bits_still_gets_some():
     ],
 )  # fmt: skip
 def test_the_level_is_the_lowest_that_holds_the_picture(size, rate, level):
-    assert ladder_for(a_source(*size, rate=Fraction(rate))).rungs[0].level == level
+    assert ladder_for(a_source(size[0], size[1], Fraction(rate))).rungs[0].level == level
 
 
 def test_the_sound_has_the_rate_of_the_best_quality_and_none_where_there_is_none():

@@ -115,7 +115,7 @@ def test_a_clock_of_milliseconds_makes_no_rate_variable(suffix, folder):
     ],
 )
 def test_how_long_its_picture_lasts(make: sources.Recipe, seconds, folder):
-    assert look_at(make(folder)).duration == pytest.approx(seconds, abs=0.03)
+    assert look_at(make(folder)).duration == pytest.approx(seconds, abs=0.025)
 
 
 def test_the_end_of_a_long_recording_is_found(folder):

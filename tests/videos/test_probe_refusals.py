@@ -41,6 +41,8 @@ def look_at(path: Path) -> Source:
         (bad_sources.cut, "The file is incomplete"),
         (bad_sources.cut_faststart, "The file is incomplete"),
         (bad_sources.cut_matroska, "The file is incomplete"),
+        (bad_sources.cut_flash, "incomplete: it says that it lasts 40.0 s, but it ends after"),
+        (bad_sources.cut_mxf, "incomplete: it says that it lasts 40.0 s, but it ends after"),
         (bad_sources.promises_an_hour, "incomplete: it says that it lasts 3600.0 s, but it ends after 2.0 s."),
         (bad_sources.header_only, "cannot be read"),
         (bad_sources.instant, "Its pictures last 0 s"),
@@ -86,6 +88,16 @@ def test_a_damaged_header_is_refused_or_understood(position, folder, tmp_path):
     except Refused:
         return
     assert 0 < found.duration < 3
+
+
+def test_damage_that_libav_takes_for_a_broken_disk(folder, tmp_path):
+    """The second mention of this element is the element itself; it is made longer than the file."""
+    path, element = tmp_path / "damaged.mkv", b"\x15\x49\xa9\x66"
+    whole = bytearray(sources.container("mkv", folder).read_bytes())
+    whole[whole.index(element, whole.index(element) + 1) + len(element)] = 0x01
+    path.write_bytes(whole)
+    with pytest.raises(Refused, match="it cannot be read: input/output error"):
+        look_at(path)
 
 
 # What is not the file's fault

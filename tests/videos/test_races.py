@@ -9,6 +9,8 @@ from django.core.files.base import ContentFile
 from django.db import transaction
 
 from jobs.handlers.base import ClaimRef
+from jobs.lifecycle.cancel import cancel
+from jobs.lifecycle.clear import clear
 from jobs.lifecycle.finish import complete
 from jobs.models import Job
 from jobs.states import Status
@@ -152,3 +154,17 @@ def test_publishing_waits_for_a_removal_and_then_has_nothing_to_publish(media):
     assert publishing.result().status == Status.COMPLETED
     assert not Video.objects.exists()
     assert versions_of(media, video) in ([], [version])  # the collector's
+
+
+@pytest.mark.postgres
+def test_an_order_waits_for_a_removal_also_where_no_job_is_left_to_wait_for(media):
+    video = make_video()
+    cancel(video.job_id or 0)
+    clear([video.job_id or 0])
+    with transaction.atomic():
+        remove_video(video)
+        ordering = Running(partial(retranscode, video))
+        ordering.wait_until_blocked()
+    with pytest.raises(VideoNotFound):
+        ordering.result()
+    assert not Job.objects.filter(kind="transcode.hls").exists()

@@ -5,8 +5,10 @@ from django.db import transaction
 
 from jobs.exceptions import Cancelled
 from jobs.handlers.base import Outcome
+from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.finish import complete, finish_one
+from jobs.lifecycle.retry import retry
 from jobs.lifecycle.start import start
 from jobs.states import Status
 from jobs.videos.exceptions import VideoNotFound
@@ -51,6 +53,20 @@ def test_a_job_that_waits_is_cancelled_and_never_claimed(media):
     assert reload(video.job_id or 0).status == Status.CANCELLED
     assert [job.kind for job in claim(make_worker(), ["media"], limit=5)] == []
     assert not stored_files(media)
+
+
+def test_a_job_in_a_queue_of_its_own_is_cancelled_too(media):
+    video = make_video(queue="urgent")
+    assert remove_video(video).jobs.cancelled == [video.job_id]
+
+
+def test_an_older_job_that_was_retried_is_cancelled_too(media):
+    video = make_video()
+    old = video.job_id or 0
+    cancel(old)
+    cancel(retranscode(video).job_id)
+    retry([old])
+    assert remove_video(video).jobs.cancelled == [old]
 
 
 def test_a_job_that_runs_is_asked_to_stop_and_publishes_nothing(media):
@@ -99,7 +115,7 @@ def test_what_a_crash_right_after_the_commit_left_is_found_by_the_collector(medi
         remove_and_die(video)
     assert not Video.objects.exists()
     assert versions_of(media, video) == [video.version]
-    age(7200)
+    age(400)
     long_ago(media / video.source)
     orders = claim(make_worker(), ["media"], limit=5)
     assert {order.kind for order in orders} == {"videos.collect"}

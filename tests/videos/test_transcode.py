@@ -156,8 +156,10 @@ def test_a_crash_after_everything_was_stored_publishes_once_and_encodes_nothing_
     caplog.set_level("INFO")
     second = studio.claim()
     assert second.claim != first.claim
+    stored = studio.stored(first)
     assert studio.finish(studio.run(second)).status == Status.COMPLETED
     assert "chunk encoded" not in caplog.text
+    assert studio.stored(first) == stored  # not a byte of what an earlier attempt had stored
     assert studio.finish(outcome).repeated  # the first claim has ended: its outcome changes nothing any more
     video = studio.reload(video)
     assert video.version == f"{second.id}-{second.claim.claim_id.hex[:8]}"

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ from jobs.videos.models import Video
 from jobs.videos.selectors import is_served
 from tests.commands.calls import refused, run, run_json
 from tests.concurrency.threads import wait_until
-from tests.factories import age, make_worker, reload
+from tests.factories import age, events_of, make_worker, reload
 from tests.manage import start
 from tests.videos import sources
 from tests.videos.library import make_version, make_video, result_of, source_file, status_of, stored_files
@@ -129,7 +130,8 @@ def terminal(transactional_db: None, media: Path) -> Iterator[Callable[..., subp
     started: list[subprocess.Popen[str]] = []
 
     def begin(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-        env = {"MEDIA_ROOT": str(media), "JOBS_WORK_DIR": str(media.parent / "work"), "COLUMNS": "140"}
+        places = {"MEDIA_ROOT": str(media), "JOBS_WORK_DIR": str(media.parent / "work")}
+        env = {**places, "COLUMNS": "140", "JOBS_BACKOFF_BASE": "0.3", "JOBS_SHUTDOWN_TIMEOUT": "0.5"}
         started.append(start("transcode", *map(str, arguments), env=env, **options))
         return started[-1]
 
@@ -145,6 +147,14 @@ def clip(tmp_path: Path) -> Path:
     path = tmp_path / "-a 'real' clip.mp4"
     small = sources.lavfi("testsrc2=size=160x90:rate=10:duration=1")
     sources.ffmpeg(*small, *sources.X264, f"file:{path}")
+    return path
+
+
+@pytest.fixture
+def long_clip(tmp_path: Path) -> Path:
+    """Something that takes longer to transcode than a person takes to press Ctrl-C."""
+    path = tmp_path / "long.mp4"
+    sources.ffmpeg(*sources.lavfi("testsrc2=size=640x360:rate=30:duration=60"), *sources.X264, path)
     return path
 
 
@@ -171,7 +181,7 @@ def test_without_a_worker_it_works_itself_on_its_own_jobs_alone(terminal, clip, 
     assert out.splitlines()[1:] == ["/videos/a-real-clip/ is ready."]
     assert ESCAPE not in out + err
     assert status_of(Video.objects.get(slug="a-real-clip")) == "ready"
-    assert status_of(other) == "pending"
+    assert events_of(other.job_id or 0) == ["enqueued"]
     assert any(name.endswith("/master.m3u8") for name in stored_files(media))
     assert Worker.objects.get().status == WorkerStatus.OFFLINE
 
@@ -185,6 +195,30 @@ def test_what_does_not_get_ready_is_told(terminal, clip):
     assert told["broken.mp4"]["status"] == "failed"
     assert "Refused" in told["broken.mp4"]["error"]
     assert f"Not ready, 1 of 2 files: {broken}" in err
+
+
+def test_an_attempt_that_fails_is_repeated_here_and_meanwhile_nothing_else_is_done(terminal, tmp_path, media, settings):
+    settings.JOBS_MAX_ATTEMPTS = 2
+    video, other = make_video(), make_video("somebody else's")
+    (media / video.source).unlink()
+    code, out, _ = ended(terminal("--wait", source_file(tmp_path)))
+    assert code == 1
+    assert "/videos/film/ failed: " in out
+    assert [name for name in events_of(video.job_id or 0) if name in ("claimed", "retrying", "failed")] == [
+        "claimed", "retrying", "claimed", "failed",
+    ]  # fmt: skip
+    assert events_of(other.job_id or 0) == ["enqueued"]
+
+
+def test_whoever_stops_it_is_told_that_the_job_waits_for_others(terminal, long_clip):
+    process = terminal("--wait", long_clip)
+    wait_until(lambda: Job.objects.filter(status=Status.RUNNING, progress__gt=0).exists())
+    process.send_signal(signal.SIGINT)
+    code, _, err = ended(process)
+    [job] = Job.objects.all()
+    assert code == 1
+    assert f"The worker was stopped. Left to others: 1 job ({job.pk})." in err
+    assert (job.status, job.attempt) == (Status.PENDING, 0)
 
 
 def test_a_paused_queue_is_no_reason_to_wait_for_ever(terminal, tmp_path):
@@ -253,11 +287,9 @@ def test_on_a_terminal_there_are_bars_for_each_quality(terminal, worker, tmp_pat
     quality = QualityReport("720p", QualityStatus.IN_PROGRESS, 30, 10, 3, details=details)
     report(Report(ref, progress=28, step="transcode", qualities=[quality]))
     seen = b""
-    while b"3 of 10 segments \xc2\xb7 48 fps" not in seen:
+    while not all(text.encode() in seen for text in ("28 %", "720p", "3 of 10 segments · 48 fps")):
         assert select.select([ours], [], [], TIMEOUT)[0], seen
         seen += os.read(ours, 65536)
-    assert b"720p" in seen
-    assert b"28 %" in seen
     finish_at(ref)
     out, _ = process.communicate(timeout=TIMEOUT)
     os.close(ours)

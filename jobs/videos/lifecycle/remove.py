@@ -10,10 +10,9 @@ from django.db import transaction
 from jobs.db import transactional
 from jobs.handlers.files import job_storage
 from jobs.lifecycle.cancel import CancelResult, cancel
-from jobs.models import Job
+from jobs.models import Job, JobQuerySet
 from jobs.models.job import KEEPS_KEY
 from jobs.selectors.clock import database_now
-from jobs.states import ACTIVE
 from jobs.videos.lifecycle.collect import collect_now
 from jobs.videos.lifecycle.locked_video import lock_with_job
 from jobs.videos.lifecycle.orders import key_of, order_collect
@@ -52,11 +51,9 @@ def remove_video(video: Video) -> Removed:
     return removed
 
 
-def active_jobs(video: Video) -> list[int]:
-    """Its own, and older ones that somebody retried."""
-    keeping = Job.objects.filter(KEEPS_KEY, dedupe_key=key_of(video.pk)).values_list("pk", flat=True)
-    own = video.own_job().filter(status__in=ACTIVE).values_list("pk", flat=True)
-    return sorted({*keeping, *own})
+def active_jobs(video: Video) -> JobQuerySet:
+    """Its own, or an older one that somebody retried, in whichever queue: they have the same key."""
+    return Job.objects.filter(KEEPS_KEY, dedupe_key=key_of(video.pk))
 
 
 def remove_files(video_id: int, source: str) -> None:

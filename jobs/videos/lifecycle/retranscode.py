@@ -45,4 +45,4 @@ def retranscode(
 def carried(video: Video, wanted: Sequence[str] | None, published: Sequence[str]) -> dict[str, Any] | None:
     """What the new version takes over unchanged from the published one."""
     kept = [name for name in published if wanted is not None and name not in wanted]
-    return {"version": video.version, "qualities": kept} if video.version and kept else None
+    return {"version": video.version, "qualities": kept} if kept else None

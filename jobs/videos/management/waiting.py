@@ -6,8 +6,11 @@ from time import sleep
 from django.core.management.base import CommandError
 from django.db import close_old_connections
 
+from jobs.lifecycle.reap import reap_once
 from jobs.management.text import told
-from jobs.models import Job, Queue
+from jobs.models import Job, JobEvent, Queue
+from jobs.selectors.clock import database_now
+from jobs.states import EventName, Status
 from jobs.videos.management.bars import bars
 from jobs.videos.management.worker_here import work_here
 from jobs.videos.selectors import active_jobs, is_served, quality_progress
@@ -23,10 +26,31 @@ def wait_until_ended(job_ids: Collection[int], *, moving: bool) -> None:
         refuse_paused(queues)
         if all(is_served(queue) for queue in queues):
             watch(job_ids, queues, moving=moving)
-            continue
-        work_here([job.pk for job in jobs], queues, moving=moving)
-        if left := active(job_ids):
-            raise CommandError(told("The worker was stopped; left to others", [job.pk for job in left]))
+        elif due := due_now(jobs):
+            work_on(due, queues, moving=moving)
+        else:
+            if any(job.status == Status.RUNNING for job in jobs):
+                reap_once()  # if its worker is dead, it is due again
+            sleep(LOOK_EVERY)
+
+
+def due_now(jobs: Collection[Job]) -> list[int]:
+    """Not what waits for its next attempt, or runs elsewhere: a worker of ours would do others' jobs meanwhile."""
+    now = database_now()
+    return [job.pk for job in jobs if job.status == Status.PENDING and job.run_after <= now]
+
+
+def work_on(job_ids: Collection[int], queues: Collection[str], *, moving: bool) -> None:
+    """An attempt each, in this process; whoever stops that worker does not want to see another one start."""
+    made_all = work_here(job_ids, sorted(queues), moving=moving)
+    left = [job.pk for job in active(job_ids)]
+    handed_back = [job_id for job_id in left if last_event(job_id) == EventName.RELEASED]
+    if left and (handed_back or not made_all):
+        raise CommandError(told("The worker was stopped. Left to others", left))
+
+
+def last_event(job_id: int) -> str | None:
+    return JobEvent.objects.filter(job_id=job_id).order_by("-pk").values_list("name", flat=True).first()
 
 
 def active(job_ids: Collection[int]) -> list[Job]:

@@ -13,7 +13,6 @@ from django.db import DatabaseError, connection
 
 from jobs.handlers.base import Answer, ClaimedJob, Report
 from jobs.lifecycle.prioritise import set_priority
-from jobs.states import TERMINAL
 from jobs.videos.selectors import active_jobs
 from jobs.worker.claiming import QueueShare
 from jobs.worker.clerk import GivenUp
@@ -27,22 +26,26 @@ FIRST = 100  # the highest priority: whoever waits for these jobs does not wait 
 LOOK_EVERY = 1.0
 
 
-def work_here(job_ids: Collection[int], queues: Sequence[str], *, moving: bool) -> None:
-    """Run a worker until these jobs have ended, or somebody stops it."""
+def work_here(job_ids: Collection[int], queues: Sequence[str], *, moving: bool) -> bool:
+    """Run a worker for as many attempts as there are jobs, these first; whether it got to make them all."""
     set_priority(job_ids, FIRST)
     shown: Display = LiveDisplay() if moving and sys.stderr.isatty() else LogDisplay()
-    options = WorkerOptions(queues=[QueueShare(queue) for queue in queues])
+    options = WorkerOptions(queues=[QueueShare(queue) for queue in queues], max_jobs=len(job_ids))
     try:
-        run_worker(f"transcode-{socket.gethostname()}-{os.getpid()}", options, UntilEnded(shown, job_ids))
+        tally = run_worker(f"transcode-{socket.gethostname()}-{os.getpid()}", options, UntilEnded(shown, job_ids))
+        return tally.jobs >= len(job_ids)
     except (GivenUp, WorkerFailed) as error:
         raise CommandError(f"{error}") from error
 
 
 class UntilEnded:
-    """A display that stops its worker, as a person would, once none of the jobs waits or runs any more."""
+    """A display that stops its worker, as a person would, once none of the jobs waits or runs any more.
+
+    A job may end without that worker: cancelled while it waits, or done by another that has come meanwhile.
+    """
 
     def __init__(self, shown: Display, job_ids: Collection[int]) -> None:
-        self.shown, self._left = shown, set(job_ids)
+        self.shown, self._job_ids = shown, job_ids
         self._stopped = threading.Event()
         self._watch = threading.Thread(target=self._look, name="jobs ended", daemon=True)
 
@@ -67,29 +70,23 @@ class UntilEnded:
         self.shown.reported(report)
 
     def finished(self, job: ClaimedJob, answer: Answer) -> None:
-        """Here and now, for the worker would claim another job before the next look."""
         self.shown.finished(job, answer)
-        if answer.status in TERMINAL:
-            self._left.discard(job.id)
-            self._stop_if_ended()
 
     def refresh(self, assignments: Sequence[Assignment], tally: WorkerTally) -> None:
         self.shown.refresh(assignments, tally)
 
     def _look(self) -> None:
-        """A job may also end without us: cancelled while it waits, or done by a worker that has come meanwhile."""
         try:
             while not self._stopped.wait(LOOK_EVERY):
-                try:
-                    self._left &= {job.pk for job in active_jobs(self._left)}
-                except DatabaseError:  # the worker itself gets over it, or gives up
-                    connection.close()
-                else:
-                    self._stop_if_ended()
+                if self._have_ended():
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    return
         finally:
             connection.close()
 
-    def _stop_if_ended(self) -> None:
-        if not self._left and not self._stopped.is_set():
-            self._stopped.set()
-            os.kill(os.getpid(), signal.SIGTERM)
+    def _have_ended(self) -> bool:
+        try:
+            return not active_jobs(self._job_ids)
+        except DatabaseError:  # the worker itself gets over it, or gives up
+            connection.close()
+            return False

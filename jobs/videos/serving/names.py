@@ -7,8 +7,8 @@ from jobs.videos.transcoding.manifest import AUDIO, INIT, MASTER, PLAYLIST, THUM
 # Fragments are plain MP4 by name, too: Chromium and Safari play them as such, and every proxy knows the type.
 HLS, JPEG, MP4_VIDEO, MP4_AUDIO = "application/vnd.apple.mpegurl", "image/jpeg", "video/mp4", "audio/mp4"
 AT_THE_TOP = {MASTER: HLS, THUMBNAIL: JPEG}
-RENDITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}", re.ASCII)
-SEGMENT = re.compile(r"segment_[0-9]{5,9}\.m4s", re.ASCII)
+RENDITION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
+SEGMENT = re.compile(r"segment_[0-9]{5,9}\.m4s")
 
 
 def content_type(path: str) -> str | None:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-ONE_RANGE = re.compile(r"(?P<first>[0-9]{0,40})-(?P<last>[0-9]{0,40})", re.ASCII)
+ONE_RANGE = re.compile(r"(?P<first>[0-9]{0,40})-(?P<last>[0-9]{0,40})")
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ class Build:
             self.ctx.quality(name).skip(reason)
         if not conf.KEEP_COMPLETED_QUALITIES:
             shutil.rmtree(self.task.chunks, ignore_errors=True)  # those of earlier attempts
+        self.clear_away()
         carried = self.carried()
         rungs = tuple(rung for rung in self.ladder.rungs if rung.name not in {each.name for each in carried})
         ladder = Ladder(rungs, {}, self.ladder.audio_rate)
@@ -52,6 +53,14 @@ class Build:
         self.decide(encoded)
         self.write_manifest(encoded.frames, [*encoded.renditions, *carried])
         return {name: str(error) for name, error in encoded.failed.items()}
+
+    def clear_away(self) -> None:
+        """What an earlier attempt put together: chunks alone are worth keeping, and what is stored shares its bytes."""
+        for path in self.task.version.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != THUMBNAIL:
+                path.unlink()
 
     def decide(self, encoded: Encoded) -> None:
         """One quality is enough, and what failed is shown; where all are wanted, one that failed is too many."""
@@ -69,9 +78,7 @@ class Build:
             return []  # cut at other places: they are encoded anew
         wanted = [each for each in old.renditions if each.name in self.carry.qualities]
         for rendition in wanted:
-            target = self.task.version / rendition.name
-            shutil.rmtree(target, ignore_errors=True)
-            self.ctx.files.fetch_folder(f"{self.carry.folder}/{rendition.name}", target)
+            self.ctx.files.fetch_folder(f"{self.carry.folder}/{rendition.name}", self.task.version / rendition.name)
         return wanted
 
     def write_manifest(self, frames: int, renditions: list[Rendition]) -> None:

@@ -47,6 +47,7 @@ def encode_all(task: Task, ladder: Ladder, logger: Logger, listener: Listener) -
         except Exception as error:
             logger.warning("quality failed quality=%s reason=%r", rung.name, str(error))
             encoded.failed[rung.name] = error
+            shutil.rmtree(task.version / rung.name, ignore_errors=True)
             listener.failed(rung, error)
         else:
             rendition, encoded.frames = encoding
@@ -107,7 +108,6 @@ def encode_with_fallback(
 
 def encode_audio(task: Task, rate: int) -> None:
     folder = task.version / AUDIO
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     gauge = Gauge(lambda gauge: None)
     argv = commands.encode_audio(task.ffmpeg, task.path, task.source, rate, task.segment_seconds, folder)

@@ -47,7 +47,7 @@ def probe(path: Path, run: Run, limits: Limits = LIMITS) -> Source:
         raise Refused(why="It is not a file.")
     if not about.st_size:
         raise Refused(why="The file is empty.")
-    answer = ask_child(path.absolute(), run, limits)
+    answer = ask_child(path, run, limits)
     if "refused" in answer:
         raise Refused(why=answer["refused"])
     if "errno" in answer:

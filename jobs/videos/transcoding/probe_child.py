@@ -10,6 +10,7 @@ import os
 import resource
 import sys
 from errno import EIO
+from itertools import islice
 from typing import Any
 
 import av
@@ -23,6 +24,7 @@ from jobs.videos.transcoding.source import Source
 OPEN_SECONDS, READ_SECONDS = 10.0, 10.0
 OPEN_FILES = 16  # the source, and what Python still imports
 OPTIONS = {"protocol_whitelist": "file,pipe", "max_pixels": str(16384 * 16384), "max_streams": "100"}
+CHUNK, CHUNKS = 1 << 20, 1000  # a gigabyte
 UNREADABLE = "It looks like a video, but it cannot be read: {why}."
 TOO_MUCH = "Looking at it takes more memory than the probe may have."
 
@@ -60,10 +62,23 @@ def answer(path: str) -> dict[str, Any]:
     except MemoryError:
         return {"refused": TOO_MUCH}
     except FFmpegError as error:  # libav reports all sorts of damage with the numbers of all sorts of system errors
-        why = (error.strerror or "unknown error").lower()
-        return {"errno": EIO} if error.errno == EIO else {"refused": UNREADABLE.format(why=why)}
+        if error.errno == EIO and disk_fails(path):
+            return {"errno": EIO}
+        return {"refused": UNREADABLE.format(why=(error.strerror or "unknown error").lower())}
     except OSError as error:
         return {"errno": error.errno}
+
+
+def disk_fails(path: str) -> bool:
+    """Whether the bytes themselves cannot be read, as far as there is time to try."""
+    try:
+        with open(path, "rb") as file:
+            chunks = iter(lambda: file.read(CHUNK), b"")
+            for _ in islice(chunks, CHUNKS):
+                pass
+    except OSError:
+        return True
+    return False
 
 
 def look_at(path: str) -> Source:

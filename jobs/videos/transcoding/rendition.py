@@ -1,7 +1,6 @@
 """One quality: its chunks encoded one after the other, each kept for good, then joined to segments."""
 
 import logging
-import shutil
 from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
@@ -137,7 +136,6 @@ class Encoding:
 
     def join(self) -> None:
         task, folder = self.task, self.task.version / self.rung.name
-        shutil.rmtree(folder, ignore_errors=True)  # never written over: a published version may share the bytes
         folder.mkdir(parents=True)
         listing = self.store.listing(self.plan)
         task.run(commands.join_chunks(task.ffmpeg, listing, task.segment_seconds, folder), timeout=LEAST_SECONDS * 10)

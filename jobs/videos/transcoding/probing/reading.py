@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EIO
 from fractions import Fraction
-from itertools import pairwise
 from time import monotonic
 
 from av.container import InputContainer
@@ -43,7 +42,6 @@ class Reading:
         self._container, self._picture = container, picture
         self._deadline = monotonic() + SECONDS
         self._times: set[int] = set()  # ticks of the picture's clock; fractions would take their time
-        self._last: int | None = None
         self._ends: dict[int, int] = {}  # by stream, in ticks of its clock
         self.frames: list[VideoFrame] = []
         self.reached_end = False
@@ -58,21 +56,14 @@ class Reading:
     @property
     def end(self) -> Fraction | None:
         """When the last picture has been shown, if it was reached."""
-        if not self.reached_end or self._last is None:
-            return None
-        end = self._ends[self._picture.index]
-        return (end if end > self._last else end + self._usual_step()) * tick_of(self._picture)
+        end = self._ends.get(self._picture.index)
+        return end * tick_of(self._picture) if self.reached_end and end is not None else None
 
     @property
     def end_of_all(self) -> Fraction | None:
         """When the last of all streams ends, if it was reached."""
         ends = [ticks * tick_of(self._container.streams[index]) for index, ticks in self._ends.items()]
         return max(ends, default=None) if self.reached_end else None
-
-    def _usual_step(self) -> int:
-        times = sorted(self._times)
-        steps = sorted(later - earlier for earlier, later in pairwise(times))
-        return steps[len(steps) // 2] if steps else 0
 
     def _read(self) -> None:
         with suppress(TooSlow):
@@ -116,10 +107,11 @@ class Reading:
 
     def _read_on(self, packets: "Iterator[Packet[Stream]]") -> bool:
         """To the end of the file; True when there was a picture on the way."""
-        before = self._last
+        pictures = 0
         for packet in packets:
-            self._note(packet)
-        return self._last != before
+            noted = self._note(packet)
+            pictures += noted is not None and packet.stream.index == self._picture.index
+        return pictures > 0
 
     def _note(self, packet: "Packet[Stream]") -> int | None:
         """When the packet's content is shown, if it is."""
@@ -130,8 +122,6 @@ class Reading:
             return None
         index, end = packet.stream.index, shown + max(0, packet.duration or 0)
         self._ends[index] = max(end, self._ends.get(index, end))
-        if index == self._picture.index:
-            self._last = shown if self._last is None else max(shown, self._last)
         return shown
 
     def _decode(self, packet: "Packet[Stream]") -> None:

@@ -53,8 +53,8 @@ class Command(BaseCommand):
         console = Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "100")))
         depths = queue_depths()
         refuse_if_paused(depths)
-        video = add_clip(console)
-        ids = [video.job_id, *enqueue_many(JOBS).created]
+        video, job_id = add_clip(console)
+        ids = [job_id, *enqueue_many(JOBS).created]
         console.print(f"Enqueued {len(ids)} jobs into the queues default, archive and media.")
         console.print(about_others(depths), soft_wrap=True)
         call_command("runworker", "--until-empty", "--name=demo", *(f"--queue={queue}" for queue in QUEUES))
@@ -67,20 +67,22 @@ class Command(BaseCommand):
         self.stdout.write(NEXT.format(failed=ids[-1], slug=video.slug))
 
 
-def add_clip(console: Console) -> Video:
+def add_clip(console: Console) -> tuple[Video, int]:
     """Upload a clip as a user would; and once more, as users do."""
     with TemporaryDirectory() as folder:
         clip = make_clip(Path(folder))
         try:
-            video = add_video(clip, title="Demo clip").video
+            added = add_video(clip, title="Demo clip")
         except OSError as error:
             raise CommandError(f"The video could not be stored: {error}. Look at MEDIA_ROOT.") from error
+        video = added.video
         console.print(f"Added the video [bold]{video.title}[/]: {SECONDS} s of 1280 × 720 with sound.")
         again = add_video(clip, title="Demo clip")
         if again.created or again.video != video:
             raise CommandError("The same file was added twice, but it must be met as a duplicate.")
         console.print("Added it again: no second video, for the content is the same.")
-        return video
+        assert added.job_id is not None, "a new video has a job"
+        return video, added.job_id
 
 
 def about_version(video: Video) -> str:
