@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 from django.core.files import File
-from django.core.files.storage import Storage, storages
+from django.core.files.storage import FileSystemStorage, Storage, storages
 
 ALIAS = "jobs"
 
@@ -57,10 +57,8 @@ class Files:
             flush(parent)
 
     def _path(self, name: str) -> Path | None:
-        try:
-            return Path(self.storage.path(name))
-        except NotImplementedError:
-            return None
+        """None where the files are elsewhere. That a storage has a `path()` says little: the one in memory has it, too."""
+        return Path(self.storage.path(name)) if isinstance(self.storage, FileSystemStorage) else None
 
 
 def files_below(folder: Path) -> list[Path]:

@@ -3,37 +3,15 @@
 from pathlib import Path
 
 import pytest
-from django.core.files.base import ContentFile, File
+from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, InMemoryStorage, Storage
 
 from jobs.handlers.files import Files, job_storage
 
 
-class RemoteStorage(Storage):
-    """One whose files have no path on this machine."""
-
-    def __init__(self) -> None:
-        self.inner = InMemoryStorage()
-
-    def _open(self, name: str, mode: str) -> File:
-        return self.inner.open(name, mode)
-
-    def _save(self, name: str, content: File) -> str:
-        return self.inner.save(name, content)
-
-    def exists(self, name: str) -> bool:
-        return self.inner.exists(name)
-
-    def size(self, name: str) -> int:
-        return self.inner.size(name)
-
-    def listdir(self, path: str) -> tuple[list[str], list[str]]:
-        return self.inner.listdir(path)
-
-
 @pytest.fixture(params=["local", "remote"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    return FileSystemStorage(tmp_path / "media") if request.param == "local" else RemoteStorage()
+    return FileSystemStorage(tmp_path / "media") if request.param == "local" else InMemoryStorage()
 
 
 @pytest.fixture
@@ -64,7 +42,7 @@ def test_of_a_local_storage_it_is_where_it_lies(tmp_path: Path, folder: Path):
 
 
 def test_of_another_one_it_is_copied_once_and_a_copy_that_was_cut_off_again(folder: Path):
-    storage = RemoteStorage()
+    storage = InMemoryStorage()
     save(storage, "a.mp4")
     copy = Files(storage).fetch("a.mp4", folder)
     copy.write_bytes(b"CONTENT")  # as long as it should be

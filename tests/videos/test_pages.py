@@ -15,7 +15,7 @@ from jobs.lifecycle.clear import clear
 from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.report import report
-from jobs.models import Job
+from jobs.models import Job, PhaseProgress
 from jobs.states import PhaseStatus, QualityStatus
 from jobs.videos.models import Video
 from jobs.videos.shown.waiting import FAR
@@ -167,8 +167,9 @@ def test_of_a_long_line_only_the_front_is_read(viewer, django_assert_max_num_que
     for _ in range(FAR):
         transcode_job()
     make_video(job=transcode_job())
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(10) as asked:
         assert progress(viewer)["text"] == "In line, behind more than 100 others"
+    assert [query["sql"] for query in asked.captured_queries if query["sql"].endswith(f"LIMIT {FAR}")]
 
 
 def test_a_job_in_a_paused_queue_says_so(viewer):
@@ -194,6 +195,16 @@ def test_a_later_attempt_a_request_to_stop_and_a_stall_are_told(viewer):
     assert progress(viewer)["text"] == "Starting · attempt 2 of 2"
     cancel(again.job_id)
     assert progress(viewer)["text"] == "Starting · attempt 2 of 2 · asked to stop"
+
+
+def test_a_phase_that_a_crash_cut_off_is_not_taken_for_the_present_one(viewer):
+    _, ref = running_video()
+    half_way(ref)
+    finish_one(Outcome.failed(ref, "broken"))
+    Job.objects.update(hold="")
+    PhaseProgress.objects.update(status=PhaseStatus.RUNNING)  # as a crash leaves it
+    claimed(job=reload(ref))
+    assert progress(viewer)["text"] == "Starting · attempt 2 of 2"
 
 
 def test_a_worker_that_went_silent_is_told(viewer):

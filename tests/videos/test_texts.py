@@ -15,6 +15,7 @@ from jobs.videos.shown.texts import bitrate, clock, facts, ordinal
         (3723, "1:02:03"),
         (None, ""),
         (float("nan"), ""),
+        (float("inf"), ""),
         ("5", ""),
     ],
 )
