@@ -57,7 +57,7 @@ class Files:
             flush(parent)
 
     def _path(self, name: str) -> Path | None:
-        """None where the files are elsewhere. That a storage has a `path()` says little: the one in memory has it, too."""
+        """None where files are elsewhere. That a storage has a `path()` says little: the one in memory has it, too."""
         return Path(self.storage.path(name)) if isinstance(self.storage, FileSystemStorage) else None
 
 
