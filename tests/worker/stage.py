@@ -2,12 +2,15 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+
+from django.db import connection
 
 from jobs.lifecycle.enqueue import enqueue
 from jobs.models import Job, Worker
@@ -15,7 +18,7 @@ from jobs.process_identity import read_stat
 from jobs.states import TERMINAL
 from jobs.worker.nursery import processes
 from tests.app.history import Line, read
-from tests.concurrency.threads import wait_until
+from tests.concurrency.threads import scalar, wait_until
 from tests.factories import reload
 from tests.manage import start
 
@@ -36,6 +39,29 @@ SHORT = {
 
 def is_alive(pid: int) -> bool:
     return read_stat(pid)[0] not in ("", "Z", "X")
+
+
+def is_stopped(pid: int) -> bool:
+    return read_stat(pid)[0] in ("T", "", "Z", "X")
+
+
+def thaw(pids: list[int]) -> None:
+    for pid in reversed(pids):  # children first: they must not do harm before they are told
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def nobody_writes() -> bool:
+    """Whether no other connection is inside a transaction."""
+    if connection.vendor == "postgresql":
+        ours = "datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        return bool(scalar(f"SELECT count(*) = 0 FROM pg_stat_activity WHERE {ours} AND state <> 'idle'"))
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], timeout=0, isolation_level=None)) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        return True
 
 
 class WorkerProcess:
@@ -68,11 +94,15 @@ class WorkerProcess:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def freeze(self) -> list[int]:
-        """Stop them all, as a machine does that is suspended."""
-        frozen = self.family()
-        for pid in frozen:
-            os.kill(pid, signal.SIGSTOP)
-        return frozen
+        """Stop them all, as a suspended machine does; not inside a transaction, whose locks nobody could get."""
+        while True:
+            frozen = self.family()
+            for pid in frozen:
+                os.kill(pid, signal.SIGSTOP)
+            wait_until(lambda pids=frozen: all(is_stopped(pid) for pid in pids))  # type: ignore[misc]
+            if nobody_writes():
+                return frozen
+            thaw(frozen)
 
     def exit_code(self, seconds: float = TIMEOUT) -> int:
         """Wait until it exits."""
@@ -87,9 +117,7 @@ class WorkerProcess:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(TIMEOUT)
-        for pid in family:  # one that was frozen cannot end
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        thaw(family)  # one that was frozen cannot end
         wait_until(lambda: not any(is_alive(pid) for pid in family))
 
 

@@ -11,7 +11,7 @@ from jobs.models import Job, Worker
 from jobs.states import PhaseStatus, Status, WorkerStatus
 from tests.factories import events_of, reload
 from tests.manage import manage
-from tests.worker.stage import SHORT, Stage, WorkerProcess, is_alive
+from tests.worker.stage import SHORT, Stage, WorkerProcess, is_alive, thaw
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,11 +19,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def kill(worker: WorkerProcess) -> None:
     worker.send(signal.SIGKILL)
     assert worker.exit_code() == -signal.SIGKILL
-
-
-def thaw(family: list[int]) -> None:
-    for pid in reversed(family):  # children first: they must not do harm before they are told
-        os.kill(pid, signal.SIGCONT)
 
 
 def test_a_killed_workers_job_is_reaped_at_once_and_resumed_from_its_checkpoint_by_another(stage: Stage):
