@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from jobs.exceptions import CommandFailed, CommandNotFound, CommandTimedOut, InvalidInput, StopRequested
 from jobs.handlers.output import Kept, Lines, last_words
@@ -33,6 +33,23 @@ class CommandResult:
     stderr: str
 
 
+class Run(Protocol):
+    """What runs a program, as `ctx.run` does."""
+
+    def __call__(
+        self,
+        argv: Sequence[Argument],
+        *,
+        timeout: float | None = None,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        on_line: OnLine | None = None,
+        on_look: OnLook | None = None,
+        nice: int = 0,
+    ) -> CommandResult: ...
+
+
 class Commands:
     """The commands of one call of a handler, in whichever of its threads they run."""
 
@@ -52,13 +69,14 @@ class Commands:
         cwd: str | os.PathLike[str] | None = None,
         on_line: OnLine | None = None,
         on_look: OnLook | None = None,
+        nice: int = 0,
     ) -> CommandResult:
         arguments = checked(argv)
         self._look()
         process = Process()
         self._running.add(process)
         try:
-            start(process, arguments, env, cwd, has_input=input is not None)
+            start(process, arguments, env, cwd, has_input=input is not None, nice=nice)
             talk = Conversation(process, input, on_line)
             self._attend(talk, arguments, timeout, on_look)
         finally:
@@ -193,10 +211,11 @@ def start(
     env: Mapping[str, str] | None,
     cwd: str | os.PathLike[str] | None,
     has_input: bool,
+    nice: int,
 ) -> None:
     stdin = subprocess.PIPE if has_input else subprocess.DEVNULL
     try:
-        process.start(argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd)
+        process.start(argv, nice, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd)
     except OSError as error:
         raise CommandNotFound(program=os.fsdecode(argv[0]), why=why_not(error, cwd)) from error
 

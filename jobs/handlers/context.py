@@ -133,15 +133,18 @@ class Context:
         cwd: str | os.PathLike[str] | None = None,
         on_line: OnLine | None = None,
         on_look: OnLook | None = None,
+        nice: int = 0,
     ) -> CommandResult:
         """Run a program, without a shell, in a process group that ends with this attempt whatever ends it.
 
         `on_line` gets each line of its standard output as it comes; `on_look` is called several times a second, and
-        what it raises ends the program. Raises CommandFailed where it does not exit with 0, unless `check` is off.
+        what it raises ends the program; `nice` lets others go first. Raises CommandFailed where it does not exit with
+        0, unless `check` is off.
         """
         return self._commands.run(
-            argv, timeout=timeout, check=check, input=input, env=env, cwd=cwd, on_line=on_line, on_look=on_look
-        )
+            argv, timeout=timeout, check=check, input=input, env=env, cwd=cwd, on_line=on_line, on_look=on_look,
+            nice=nice,
+        )  # fmt: skip
 
     @property
     def scratch(self) -> Path:

@@ -6,7 +6,7 @@ from functools import cache
 
 from jobs.conf import conf
 
-HARDWARE_ENCODERS = ("h264_nvenc", "h264_qsv", "h264_vaapi", "h264_videotoolbox", "h264_amf")
+HARDWARE_ENCODERS = ("h264_nvenc", "h264_qsv", "h264_vaapi")
 VAAPI = ("-vaapi_device", "/dev/dri/renderD128")
 TRIAL_SECONDS = 20
 
@@ -31,7 +31,7 @@ def packaged_ffmpeg() -> str | None:
 
 
 @cache
-def version_of(ffmpeg: str) -> str:
+def ffmpeg_version(ffmpeg: str) -> str:
     said = run(ffmpeg, "-version")
     return said.stdout.split("\n", 1)[0] if said else ""
 

@@ -1,13 +1,17 @@
 """The files that jobs share with the site: Django's storage, as local paths for programs that need them."""
 
+import logging
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+from uuid import uuid4
 
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import FileSystemStorage, Storage, storages
 
+logger = logging.getLogger("jobs.files")
 ALIAS = "jobs"
 
 
@@ -43,7 +47,24 @@ class Files:
                 copy_in(self.storage, f"{name}/{each}", target)
 
     def put(self, folder: Path, name: str) -> None:
-        """Store a folder with all in it under a name that is not there yet; it is on disk when this returns."""
+        """Store a folder with all in it under a name that is not there yet; it is on disk when this returns.
+
+        What could not be stored whole is taken away again: half of it would only fill the disk.
+        """
+        try:
+            self._put(folder, name)
+        except BaseException:
+            self.remove(name, [path.relative_to(folder).as_posix() for path in files_below(folder)])
+            raise
+
+    def remove(self, name: str, files: Sequence[str]) -> None:
+        for file in files:
+            try:
+                self.storage.delete(f"{name}/{file}")
+            except OSError as error:
+                logger.warning("%s/%s could not be removed from the storage: %s", name, file, error)
+
+    def _put(self, folder: Path, name: str) -> None:
         target = self._path(name)
         if target is None:
             for path in files_below(folder):
@@ -88,6 +109,15 @@ def copy_in(storage: Storage, name: str, target: Path) -> None:
     with storage.open(name) as source, part.open("wb") as file:
         shutil.copyfileobj(source, file, 1024 * 1024)
     part.replace(target)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """As a new file, whole and on the disk before it has the name: whoever shares the old one's bytes keeps them."""
+    draft = path.with_name(f"{path.name}.{uuid4().hex}.draft")  # nobody else's: two attempts may be at it
+    draft.write_text(text)
+    flush(draft)
+    draft.replace(path)
+    flush(path.parent)
 
 
 def flush(path: Path) -> None:

@@ -37,13 +37,15 @@ def prctl(option: int, value: int) -> bool:
     return PRCTL is not None and PRCTL(option, value, 0, 0, 0) == 0
 
 
-def die_with(parent: int) -> Callable[[], None]:
+def die_with(parent: int, nice: int = 0) -> Callable[[], None]:
     """What the child does before it becomes the program: it asks to be killed when the thread that made it ends."""
 
     def prepare() -> None:
         for number in STOP_SIGNALS:  # a worker may ignore what must end its programs
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if nice:
+            os.nice(nice)
         if prctl(PR_SET_PDEATHSIG, signal.SIGKILL) and os.getppid() != parent:  # it ended before we asked
             os._exit(1)
 
@@ -59,8 +61,8 @@ class Process(subprocess.Popen[bytes]):
         self.exit_watch: FileIO | None = None  # readable when it has exited; None where there is no such thing
         self._signalling = threading.Lock()
 
-    def start(self, argv: Sequence[Any], **options: Any) -> None:
-        prepare = die_with(os.getpid())
+    def start(self, argv: Sequence[Any], nice: int = 0, **options: Any) -> None:
+        prepare = die_with(os.getpid(), nice)
         super().__init__(argv, bufsize=0, start_new_session=True, preexec_fn=prepare, **options)
         self.exit_watch = exit_watch(self.pid)
 

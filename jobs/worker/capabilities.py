@@ -1,10 +1,9 @@
 """What this machine can do, told when a worker registers."""
 
-import os
 from typing import Any
 
 from jobs.handlers.ffmpeg import working_encoders
-from jobs.worker.options import cpu_count
+from jobs.machine import cpu_count, memory_bytes
 
 
 def capabilities(gpu: str = "auto") -> dict[str, Any]:
@@ -12,11 +11,7 @@ def capabilities(gpu: str = "auto") -> dict[str, Any]:
     encoders = working_encoders() if gpu != "off" else []
     return {
         "cpus": cpu_count(),
-        "memory_mib": memory_mib(),
+        "memory_mib": memory_bytes() // 2**20,
         "gpu": gpu == "on" or bool(encoders),
         "encoders": encoders,
     }
-
-
-def memory_mib() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20

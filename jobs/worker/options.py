@@ -1,6 +1,5 @@
 """How a worker was asked to work, and what it did."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,8 +39,3 @@ class WorkerTally:
             self.failed += 1
         else:
             self.other += 1
-
-
-def cpu_count() -> int:
-    """The cores this process may use: a container may have fewer than the machine."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

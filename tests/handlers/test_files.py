@@ -67,6 +67,16 @@ def test_a_folder_is_stored_with_all_in_it_and_fetched_again(storage: Storage, f
     assert (tmp_path / "again" / "down.txt").read_text() == "down"
 
 
+def test_what_cannot_be_stored_whole_leaves_nothing_behind(tmp_path: Path, folder: Path):
+    storage = FileSystemStorage(tmp_path / "media")
+    (folder / "a.txt").write_text("a")
+    (folder / "b.txt").write_text("b")
+    (tmp_path / "media" / "out" / "b.txt").mkdir(parents=True)  # in the way
+    with pytest.raises(OSError):
+        Files(storage).put(folder, "out")
+    assert not storage.exists("out/a.txt")
+
+
 def test_what_was_stored_stays_as_it_is_when_the_work_is_removed(storage: Storage, folder: Path):
     (folder / "a.txt").write_text("stored")
     Files(storage).put(folder, "out")

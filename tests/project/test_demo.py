@@ -42,7 +42,7 @@ def test_the_demo_says_so_when_nothing_can_be_stored(tmp_path: Path):
     (tmp_path / "media").touch()
     done = manage("demo", MEDIA_ROOT=str(tmp_path / "media"))
     assert done.returncode == 1
-    assert "The video could not be stored: [Errno 20] Not a directory" in done.stderr
+    assert "demo clip.mp4 could not be stored: Not a directory. Look at MEDIA_ROOT." in done.stderr
 
 
 def test_the_demo_enqueues_nothing_into_a_paused_queue_and_says_how_to_resume_it(tmp_path: Path):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.videos.transcoding.playlist import write_master
+from jobs.videos.transcoding.master_playlist import write_master
 from tests.videos.versions import SIZES, make_picture, make_sound
 
 SEGMENT = "180p/segment_00001.m4s"

@@ -29,7 +29,7 @@ def test_a_rest_shorter_than_a_segment_goes_with_the_last_chunk(frames, chunks):
 
 @pytest.fixture
 def store(tmp_path: Path) -> ChunkStore:
-    return ChunkStore(tmp_path / "720p", "mark")
+    return ChunkStore(tmp_path / "720p", "mark", "first")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def kept(store: ChunkStore) -> ChunkStore:
 
 
 def test_a_kept_chunk_is_found_again_and_no_part_is_left(kept: ChunkStore):
-    assert ChunkStore(kept.folder, "mark").find(CHUNK) == 60
+    assert ChunkStore(kept.folder, "mark", "second").find(CHUNK) == 60
     assert sorted(path.name for path in kept.folder.iterdir()) == ["00003.json", "00003.mp4"]
 
 
@@ -56,7 +56,19 @@ def test_a_chunk_that_changed_is_not_trusted(kept: ChunkStore, damage: bytes):
 
 
 def test_a_chunk_of_another_source_setting_or_encoder_is_not_trusted(kept: ChunkStore):
-    assert ChunkStore(kept.folder, "another mark").find(CHUNK) is None
+    assert ChunkStore(kept.folder, "another mark", "second").find(CHUNK) is None
+
+
+@pytest.mark.parametrize("other", [Chunk(3, 60, 60, False), Chunk(3, 0, 120, False), Chunk(3, 0, 60, True)])
+def test_a_chunk_of_another_place_is_not_trusted(kept: ChunkStore, other: Chunk):
+    """The number of segments in a chunk may have been changed meanwhile."""
+    assert kept.find(other) is None
+
+
+def test_two_attempts_do_not_write_into_the_same_file(kept: ChunkStore):
+    other = ChunkStore(kept.folder, "mark", "second")
+    assert other.part_of(CHUNK) != kept.part_of(CHUNK)
+    assert other.listing([CHUNK]) != kept.listing([CHUNK])
 
 
 @pytest.mark.parametrize("note", ["", "{", "[]", "null", "{}", json.dumps({"frames": 60})])

@@ -10,7 +10,8 @@ from jobs.lifecycle.finish import complete, fail
 from jobs.lifecycle.reap import reap_once
 from jobs.models import Job
 from jobs.videos.exceptions import NotCollected
-from jobs.videos.lifecycle.collect import collect, collect_all
+from jobs.videos.lifecycle import collect as collecting
+from jobs.videos.lifecycle.collect import being_made, collect, collect_all
 from jobs.videos.lifecycle.remove import remove_video
 from jobs.videos.lifecycle.retranscode import retranscode
 from jobs.videos.models import Video
@@ -105,6 +106,20 @@ def test_a_version_that_is_complete_but_not_yet_published_stays(media):
     complete(ref, result_of(version))
     assert reload_video(video).version == version
     assert version in versions_of(media, video)
+
+
+def test_a_version_that_is_published_while_it_looks_stays(media, monkeypatch):
+    video = make_video()
+    ref = begun(video)
+    version = make_version(video, ref)
+
+    def published_meanwhile(versions):
+        complete(ref, result_of(version))
+        return being_made(versions)
+
+    monkeypatch.setattr(collecting, "being_made", published_meanwhile)
+    collect(video.pk)
+    assert versions_of(media, video) == [reload_video(video).version] == [version]
 
 
 def test_an_attempt_whose_lease_is_over_may_still_come_back(media):

@@ -11,8 +11,8 @@ import pytest
 
 from jobs.videos.transcoding.errors import InvalidOutput
 from jobs.videos.transcoding.manifest import Manifest
+from jobs.videos.transcoding.master_playlist import RenditionFacts, facts_of, write_master
 from jobs.videos.transcoding.media_playlist import MediaPlaylist, Segment, read_media, settle_target
-from jobs.videos.transcoding.playlist import RenditionFacts, facts_of, write_master
 from tests.videos.damages import remove, write
 from tests.videos.versions import SIZES, _good_version, _silent_version, _version, make_picture  # noqa: F401
 

@@ -17,7 +17,7 @@ from jobs.videos.transcoding.source import Source, VideoStream
 from jobs.videos.transcoding.task import Task
 from tests.handlers.reporter import Flags, Remembering, a_claimed_job
 
-LARGE, SMALL = Rung("720p", 1200, 720, 2800, 22, "3.1"), Rung("360p", 600, 360, 800, 23, "3.0")  # four to one
+LARGE, SMALL = Rung("720p", 1200, 720, 2800, 22, 31), Rung("360p", 600, 360, 800, 23, 30)  # four to one
 
 
 class Stage:
@@ -27,7 +27,7 @@ class Stage:
         self.told, self.now = Remembering(), 50.0
         monkeypatch.setattr(reporting, "monotonic", lambda: self.now)
         source = Source("mov", 100.0, 1, VideoStream(0, "h264", 1200, 720, Fraction(10)))
-        task = Task(source, Path("a.mp4"), "a.mp4", Path("."), Commands(lambda: None).run)
+        task = Task(source, Path("a.mp4"), "a.mp4", Path("."), "attempt", Commands(lambda: None).run)
         ctx = Context(a_claimed_job(), self.told, Flags())
         self.reporter = ProgressReporter(ctx, task, (LARGE, SMALL))
 

@@ -31,7 +31,8 @@ def test_all_qualities_are_made_anew_while_the_old_version_stays():
     job, now = reload(ordered.job_id), reload_video(video)
     assert (ordered.created, now.job_id, now.version, status_of(now)) == (True, job.pk, video.version, "ready")
     assert job.payload == {
-        "video": video.pk, "source": video.source, "qualities": None, "carry": None, "strict": False,
+        "video": video.pk, "source": video.source, "qualities": None, "strict": False,
+        "carry": {"version": video.version, "qualities": []},
     }  # fmt: skip
     begun(video)
     assert status_of(video) == "ready"
@@ -47,7 +48,7 @@ def test_named_qualities_are_made_and_the_other_published_ones_taken_over():
 
 @pytest.mark.parametrize("wanted", [["720p", "360p"], ["360p", "720p", "1080p"]])
 def test_nothing_is_taken_over_if_all_are_named(wanted):
-    assert reload(retranscode(ready_video(), wanted).job_id).payload["carry"] is None
+    assert reload(retranscode(ready_video(), wanted).job_id).payload["carry"]["qualities"] == []
 
 
 def test_a_video_that_was_never_published_is_like_new():

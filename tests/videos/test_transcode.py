@@ -1,12 +1,16 @@
 """Sources of every sort become versions that an independent checker finds right."""
 
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import pytest
 
 from jobs.lifecycle.cancel import cancel
+from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.finish import release
+from jobs.models import Job
 from jobs.states import PhaseStatus, QualityStatus, Status
 from jobs.videos.lifecycle.remove import remove_video
 from jobs.videos.lifecycle.retranscode import retranscode
@@ -212,17 +216,34 @@ def in_the_way(studio: Studio, video, quality: str) -> Path:
     return obstacle
 
 
-def test_a_quality_that_fails_is_shown_and_the_others_are_published(studio: Studio, two_rungs: Path):
+def test_a_quality_that_fails_is_tried_again_before_the_others_are_published(
+    studio: Studio, two_rungs, settings, caplog
+):
+    settings.JOBS_BACKOFF_BASE = 0
+    video = studio.add(two_rungs)
+    obstacle = in_the_way(studio, video, "480p")
+    assert studio.transcode().status == Status.PENDING
+    obstacle.unlink()
+    caplog.clear()
+    caplog.set_level("INFO")
+    assert studio.transcode().status == Status.COMPLETED
+    assert "quality=360p" not in caplog.text
+    check(studio.folder_of(studio.reload(video)), duration=8, frame_rate=10, sizes=TWO, audio=True, frames=80)
+
+
+def test_one_that_fails_to_the_last_is_shown_and_the_others_are_published(studio: Studio, two_rungs: Path, settings):
+    settings.JOBS_MAX_ATTEMPTS = 1
     video = studio.add(two_rungs)
     in_the_way(studio, video, "480p")
     assert studio.transcode().status == Status.COMPLETED
     video = studio.reload(video)
     assert [quality.name for quality in video.qualities.all()] == ["360p"]
-    assert "File exists" in video.failed_qualities["480p"]
+    assert "Not a directory" in video.failed_qualities["480p"]
     assert studio.job_of(video).qualities.get(name="480p").status == QualityStatus.FAILED
 
 
-def test_then_that_quality_alone_can_be_tried_again(studio: Studio, two_rungs: Path, caplog):
+def test_then_that_quality_alone_can_be_tried_again(studio: Studio, two_rungs: Path, caplog, settings):
+    settings.JOBS_MAX_ATTEMPTS = 1
     video = studio.add(two_rungs)
     in_the_way(studio, video, "480p")
     studio.transcode()
@@ -234,6 +255,113 @@ def test_then_that_quality_alone_can_be_tried_again(studio: Studio, two_rungs: P
     video = studio.reload(video)
     assert video.failed_qualities == {}
     check(studio.folder_of(video), duration=8, frame_rate=10, sizes=TWO, audio=True, frames=80)
+
+
+def test_a_published_quality_that_cannot_be_made_anew_is_kept(studio: Studio, two_rungs: Path, settings):
+    video = studio.transcoded(two_rungs)
+    old = (studio.folder_of(video) / "480p" / "segment_00000.m4s").read_bytes()
+    settings.JOBS_MAX_ATTEMPTS = 1
+    retranscode(video)
+    in_the_way(studio, studio.reload(video), "480p")
+    assert studio.transcode().status == Status.COMPLETED
+    video = studio.reload(video)
+    assert (studio.folder_of(video) / "480p" / "segment_00000.m4s").read_bytes() == old
+    check(studio.folder_of(video), duration=8, frame_rate=10, sizes=TWO, audio=True, frames=80)
+
+
+@pytest.mark.parametrize("gone", ["work", "work/version-*", "work/chunks"])
+def test_whatever_was_lost_of_the_work_is_made_again(studio: Studio, two_rungs: Path, settings, gone: str):
+    """As after `retry_jobs` of a job that had failed, or on another machine."""
+    settings.JOBS_BACKOFF_BASE = 0
+    video = studio.add(two_rungs, strict=True)
+    obstacle = in_the_way(studio, video, "480p")
+    assert studio.transcode().status == Status.PENDING
+    obstacle.unlink()
+    workdir = studio.folders.workdir_of(video.job_id or 0)
+    for folder in workdir.parent.glob(gone.replace("work", str(video.job_id), 1)):
+        shutil.rmtree(folder)
+    assert studio.transcode().status == Status.COMPLETED
+
+
+def test_what_is_carried_is_carried_also_when_the_last_phase_runs_elsewhere(studio: Studio, two_rungs, tmp_path: Path):
+    video = studio.transcoded(two_rungs)
+    retranscode(video, ["360p"])
+    first = studio.claim()
+    assert studio.run(first) is not None
+    release(first.claim, "its worker is gone")
+    elsewhere = Studio(tmp_path / "elsewhere")
+    assert elsewhere.transcode().status == Status.COMPLETED
+    assert {quality.name for quality in studio.reload(video).qualities.all()} == set(TWO)
+
+
+def test_the_sound_stays_as_good_as_the_best_quality_needs(studio: Studio, folder: Path):
+    source = folder / "hd.mp4"
+    sources.ffmpeg(*sources.lavfi("testsrc2=size=1280x720:rate=10:duration=2", "sine=duration=2"), *sources.X264,
+                   *sources.AAC, source)  # fmt: skip
+    video = studio.transcoded(source, qualities=["720p", "360p"])
+    assert Manifest.read(studio.folder_of(video)).audio_rate == 128
+    retranscode(video, ["360p"])
+    studio.transcode()
+    assert Manifest.read(studio.folder_of(studio.reload(video))).audio_rate == 128
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"video": None}, {"video": "1"}, {"video": True}, {"source": 5}, {"source": "../../etc/passwd"},
+        {"source": "sources/{other}/film.mp4"}, {"source": "sources/{video}/../{other}/film.mp4"},
+        {"qualities": "360p"}, {"qualities": ["../x"]}, {"carry": {"version": "../17/1-abcdef01", "qualities": []}},
+        {"carry": ["360p"]}, {"strict": "yes"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_payload_that_was_written_by_hand_and_is_wrong_fails_at_once(
+    studio: Studio, folder: Path, media: Path, wrong
+):
+    video = studio.add(sources.landscape(folder))
+    cancel([video.job_id or 0])
+    payload = {"video": video.pk, "source": video.source, **wrong}
+    if isinstance(payload["source"], str):
+        payload["source"] = payload["source"].format(video=video.pk, other=video.pk + 1)
+    job_id = enqueue("transcode.hls", payload).job_id
+    assert studio.transcode().status == Status.FAILED
+    assert "The payload cannot be transcoded" in Job.objects.get(pk=job_id).last_error
+    assert not (media / "videos").exists()
+
+
+def test_a_transport_stream_is_transcoded(studio: Studio, folder: Path):
+    assert studio.transcoded(sources.container("ts", folder)).status == "ready"  # type: ignore[attr-defined]
+
+
+def test_a_still_that_lasts_over_the_boundary_of_a_chunk_stays_where_it_is(studio: Studio, folder: Path, settings):
+    """White from 5 to 20 s, and no other picture in between: at 6, 12 and 18 s chunks begin."""
+    settings.JOBS_VIDEO_CHUNK_SEGMENTS = 1
+    source = folder / "still.mkv"
+    graph = "color=black:size=64x36:rate=10:duration=5[a];color=white:size=64x36:rate=10:duration=0.1[b];"
+    graph += "color=black:size=64x36:rate=10:duration=4,setpts=PTS+15/TB[c];[a][b]concat[d];[d][c]interleave"
+    sources.ffmpeg("-filter_complex", graph, "-fps_mode", "passthrough", "-c:v", "libx264", "-bf", "0", source)
+    video = studio.transcoded(source)
+    assert studio.job_of(video).status == Status.COMPLETED, studio.job_of(video).last_error
+    version = studio.folder_of(video)
+    parts = sorted(path for path in (version / "36p").iterdir() if path.suffix in (".mp4", ".m4s"))
+    whole = version.parent / "whole.mp4"
+    whole.write_bytes(b"".join(part.read_bytes() for part in parts))
+    with av.open(str(whole)) as container:
+        white = [bytes(frame.planes[0])[0] > 128 for frame in container.decode(video=0)]
+    assert white.index(True) == pytest.approx(50, abs=1)
+    assert sum(white) == pytest.approx(100, abs=2)
+
+
+def test_a_source_of_one_picture_is_transcoded(studio: Studio, folder: Path):
+    source = folder / "one.mp4"
+    sources.ffmpeg(*sources.lavfi("testsrc2=size=64x36:rate=25:duration=0.04"), *sources.X264, source)
+    video = studio.transcoded(source)
+    assert video.status == "ready", studio.job_of(video).last_error  # type: ignore[attr-defined]
+
+
+def test_a_per_cent_sign_in_the_work_directory_does_no_harm(folder: Path, media: Path, tmp_path: Path):
+    studio = Studio(tmp_path / "100%d %s")
+    assert studio.transcoded(sources.landscape(folder)).status == "ready"  # type: ignore[attr-defined]
 
 
 def test_where_all_are_wanted_one_that_fails_fails_the_job_and_the_next_attempt_keeps_the_rest(

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.videos.transcoding.errors import InvalidOutput
 from jobs.videos.transcoding.manifest import AUDIO
-from jobs.videos.transcoding.playlist import write_master
+from jobs.videos.transcoding.master_playlist import write_master
 from jobs.videos.transcoding.validate import problems_of, require_valid
 from jobs.videos.transcoding.validation.content import decode_problems
 from jobs.videos.transcoding.validation.tracks import read_track

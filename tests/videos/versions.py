@@ -9,7 +9,7 @@ import imageio_ffmpeg
 import pytest
 
 from jobs.videos.transcoding.manifest import AUDIO, PLAYLIST, THUMBNAIL, Manifest, Rendition
-from jobs.videos.transcoding.playlist import write_master
+from jobs.videos.transcoding.master_playlist import write_master
 
 RATE = Fraction(30000, 1001)
 FRAMES, SEGMENT_FRAMES = 100, 30  # four segments, of which the last is a short one

@@ -7,7 +7,8 @@ import pytest
 
 from jobs.handlers import ffmpeg as module
 from jobs.handlers.ffmpeg import working_encoders
-from jobs.worker.capabilities import capabilities, memory_mib
+from jobs.machine import memory_bytes
+from jobs.worker.capabilities import capabilities
 
 LISTED = """
  V....D h264_nvenc           NVIDIA NVENC H.264 encoder (codec h264)
@@ -35,7 +36,7 @@ def test_of_the_encoders_that_are_built_in_those_that_encode_count(ffmpeg: Path)
     assert working_encoders() == ["h264_qsv"]
     assert capabilities() == {
         "cpus": len(os.sched_getaffinity(0)),
-        "memory_mib": memory_mib(),
+        "memory_mib": memory_bytes() // 2**20,
         "gpu": True,
         "encoders": ["h264_qsv"],
     }
@@ -85,4 +86,4 @@ def test_with_the_gpu_off_nothing_is_tried(ffmpeg: Path, tmp_path: Path):
 def test_the_memory_is_that_of_this_machine():
     with open("/proc/meminfo") as file:
         kib = int(file.readline().split()[1])
-    assert memory_mib() == pytest.approx(kib / 1024, rel=0.01)
+    assert memory_bytes() == pytest.approx(kib * 1024, rel=0.01)

@@ -12,11 +12,12 @@ from django.core.management.base import CommandError, CommandParser
 
 from jobs.exceptions import InvalidInput
 from jobs.lifecycle.new_job import check_queue
+from jobs.machine import cpu_count
 from jobs.management.base import JobyardCommand
 from jobs.worker.claiming import QueueShare
 from jobs.worker.clerk import GivenUp
 from jobs.worker.display import LiveDisplay, LogDisplay
-from jobs.worker.options import WorkerOptions, cpu_count
+from jobs.worker.options import WorkerOptions
 from jobs.worker.running import run_worker
 from jobs.worker.shutdown import WorkerFailed
 

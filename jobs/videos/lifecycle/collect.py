@@ -74,8 +74,9 @@ def collect_now(video_id: int, *, dry_run: bool = False) -> Collected:
     storage, collected = job_storage(), Collected(video_id)
     versions = [name for name in folders_in(storage, folder_of(video_id)) if job_of_version(name)]
     sources = [f"{source_folder(video_id)}/{name}" for name in files_in(storage, source_folder(video_id))]
+    under_way = being_made(versions)  # before the video: a version that is published in between is seen as one of both
     video = Video.objects.filter(pk=video_id).first()
-    doomed = unneeded(video, versions, collected)
+    doomed = unneeded(video, versions, under_way, collected)
     abandoned = abandoned_sources(storage, [name for name in sources if not video or name != video.source], collected)
     if dry_run:
         collected.removed = [version_folder(video_id, name) for name in doomed] + abandoned
@@ -92,13 +93,13 @@ def collect_now(video_id: int, *, dry_run: bool = False) -> Collected:
     return collected
 
 
-def unneeded(video: Video | None, versions: Sequence[str], collected: Collected) -> list[str]:
+def unneeded(video: Video | None, versions: Sequence[str], under_way: set[str], collected: Collected) -> list[str]:
     """The versions that may go now."""
     left = [name for name in versions if video is None or name != video.version]
     if not left:
         return []
     now = database_now()
-    under_way = being_made(left) | carried_over(video)
+    under_way = under_way | carried_over(video)
     if under_way & set(left):
         collected.keep_until(now)
     left = [name for name in left if name not in under_way]

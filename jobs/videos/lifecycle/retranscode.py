@@ -43,6 +43,6 @@ def retranscode(
 
 
 def carried(video: Video, wanted: Sequence[str] | None, published: Sequence[str]) -> dict[str, Any] | None:
-    """What the new version takes over unchanged from the published one."""
+    """What the new version takes over unchanged from the published one, and where it finds what it fails to make."""
     kept = [name for name in published if wanted is not None and name not in wanted]
-    return {"version": video.version, "qualities": kept} if kept else None
+    return {"version": video.version, "qualities": kept} if video.version else None

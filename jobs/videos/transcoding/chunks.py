@@ -7,7 +7,7 @@ from pathlib import Path
 
 import av
 
-from jobs.handlers.files import flush
+from jobs.handlers.files import flush, write_whole
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def plan_chunks(frames: int, segment_frames: int, segments: int) -> list[Chunk]:
 
 
 @dataclass(frozen=True)
-class Kept:
+class ChunkNote:
     """What is remembered of a finished chunk. It is void for any other source, setting, encoder or ffmpeg."""
 
     fingerprint: str
@@ -42,21 +42,21 @@ class Kept:
 class ChunkStore:
     """The finished chunks of one quality in a folder. None is trusted before its hash was compared."""
 
-    def __init__(self, folder: Path, fingerprint: str) -> None:
-        self.folder, self.fingerprint = folder, fingerprint
+    def __init__(self, folder: Path, mark: str, attempt: str) -> None:
+        self.folder, self.mark, self.attempt = folder, mark, attempt
         folder.mkdir(parents=True, exist_ok=True)
 
     def path_of(self, chunk: Chunk) -> Path:
         return self.folder / f"{chunk.number:05}.mp4"
 
     def part_of(self, chunk: Chunk) -> Path:
-        return self.folder / f"{chunk.number:05}.part"
+        return self.folder / f"{chunk.number:05}.{self.attempt}.part"
 
     def find(self, chunk: Chunk) -> int | None:
         """How many frames a finished chunk has; None if there is none that can be trusted."""
         try:
-            kept = Kept(**json.loads(self._note_of(chunk).read_text()))
-            whole = kept.fingerprint == self.fingerprint and kept.sha256 == sha256_of(self.path_of(chunk))
+            kept = ChunkNote(**json.loads(self._note_of(chunk).read_text()))
+            whole = kept.fingerprint == self.fingerprint_of(chunk) and kept.sha256 == sha256_of(self.path_of(chunk))
         except (OSError, ValueError, TypeError):
             return None
         return kept.frames if whole else None
@@ -65,18 +65,17 @@ class ChunkStore:
         """On disk for good before it is noted: a note never speaks of what a power cut took."""
         part = self.part_of(chunk)
         flush(part)
-        kept = Kept(self.fingerprint, sha256_of(part), frames)
+        kept = ChunkNote(self.fingerprint_of(chunk), sha256_of(part), frames)
         part.replace(self.path_of(chunk))
-        note = self._note_of(chunk)
-        draft = note.with_suffix(".draft")
-        draft.write_text(json.dumps(asdict(kept)))
-        flush(draft)
-        draft.replace(note)
-        flush(self.folder)
+        write_whole(self._note_of(chunk), json.dumps(asdict(kept)))
+
+    def fingerprint_of(self, chunk: Chunk) -> str:
+        """Of what it is made of, and of its place: chunks may have another size today."""
+        return fingerprint(self.mark, chunk.first_frame, chunk.frames, chunk.is_last)
 
     def listing(self, chunks: list[Chunk]) -> Path:
         """What ffmpeg joins, in order."""
-        path = self.folder / "chunks.txt"
+        path = self.folder / f"{self.attempt}.txt"
         path.write_text("ffconcat version 1.0\n" + "".join(f"file {self.path_of(chunk).name}\n" for chunk in chunks))
         return path
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from jobs.videos.transcoding.chunks import Chunk
 from jobs.videos.transcoding.encoders import Encoder, gop_of
-from jobs.videos.transcoding.ladder import Rung
+from jobs.videos.transcoding.ladder import Rung, even
 from jobs.videos.transcoding.manifest import INIT, PLAYLIST
 from jobs.videos.transcoding.source import Source, VideoStream
 
 Command = list[str]
 SEGMENTS = "segment_%05d.m4s"
 SOUND_RATE = 48_000
+THUMBNAIL_WIDTH = 640
 # Pictures brighter than a screen shows are mapped into what it can show.
 TO_SDR = (
     "zscale=transfer=linear:npl=100,format=gbrpf32le,zscale=primaries=bt709,tonemap=hable:desat=0,"
@@ -20,8 +21,8 @@ TO_SDR = (
 
 
 def program(ffmpeg: str) -> Command:
-    """Behind everything else that the machine does, and asking nobody anything."""
-    return ["nice", "-n", "10", ffmpeg, "-nostdin", "-hide_banner", "-v", "warning", "-y"]
+    """Asking nobody anything."""
+    return [ffmpeg, "-nostdin", "-hide_banner", "-v", "warning", "-y"]
 
 
 def input_of(path: Path, demuxer: str) -> Command:
@@ -44,17 +45,29 @@ def encode_chunk(
 
 
 def seek_to(frame: int, rate: Fraction) -> Command:
-    """A quarter of a frame early: whichever way a timestamp was rounded, the wanted frame is the first."""
-    return ["-ss", f"{float((frame - Fraction(1, 4)) / rate):.6f}"] if frame else []
+    """A quarter of a frame early: whichever way a timestamp was rounded, the wanted frame is the first.
+
+    Not "accurate": then ffmpeg drops a picture that began before this point and still shows at it, and the filter fills
+    the hole with the next one.
+    """
+    return seek_to_second(float((frame - Fraction(1, 4)) / rate)) if frame else []
+
+
+def seek_to_second(second: float) -> Command:
+    return ["-noaccurate_seek", "-ss", f"{second:.6f}"]
 
 
 def filters(video: VideoStream, rung: Rung, encoder: Encoder) -> str:
-    """Pictures at a constant rate from the very start, of the rung's size, as every player shows them."""
-    steps = ["bwdif=mode=send_frame"] if video.is_interlaced else []
-    steps += [f"fps=fps={video.frame_rate}:start_time=0", f"scale={rung.width}:{rung.height}:flags=bicubic", "setsar=1"]
-    steps += [TO_SDR] if video.is_hdr else []
-    steps += [f"format={encoder.pixels}"] + ([encoder.upload] if encoder.upload else [])
-    return ",".join(steps)
+    """Pictures of the rung's size, as every player shows them."""
+    upload = [encoder.upload] if encoder.upload else []
+    return ",".join([*plain_pictures(video, rung.width, rung.height), f"format={encoder.pixels}", *upload])
+
+
+def plain_pictures(video: VideoStream, width: int, height: int) -> list[str]:
+    """Whole ones, at a constant rate from the very start, with square points and colours that a screen has."""
+    steps = ["bwdif=mode=send_frame:deint=interlaced"] if video.is_interlaced else []
+    steps += [f"fps=fps={video.frame_rate}:start_time=0", f"scale={width}:{height}:flags=bicubic", "setsar=1"]
+    return [*steps, TO_SDR] if video.is_hdr else steps
 
 
 def timescale(rate: Fraction) -> int:
@@ -62,7 +75,8 @@ def timescale(rate: Fraction) -> int:
     return rate.numerator if rate.numerator >= 1000 else rate.numerator * 1000
 
 
-def encode_audio(ffmpeg: str, path: Path, source: Source, rate: int, segment_seconds: float, folder: Path) -> Command:
+def encode_audio(ffmpeg: str, path: Path, source: Source, rate: int, segment_seconds: float) -> Command:
+    """Into the current directory: a per cent sign in a folder's name would be taken for the pattern's."""
     assert source.audio is not None
     return [
         *program(ffmpeg), "-xerror", "-stats_period", "0.5", "-progress", "pipe:1",
@@ -70,41 +84,36 @@ def encode_audio(ffmpeg: str, path: Path, source: Source, rate: int, segment_sec
         "-map_metadata", "-1", "-map_chapters", "-1", "-t", f"{source.duration:.6f}",
         # What begins late or has holes is filled with silence, so that it stays with its pictures.
         "-filter:a", "aresample=async=1:first_pts=0,apad", "-ac", "2", "-ar", str(SOUND_RATE),
-        "-c:a", "aac", "-b:a", f"{rate}k", *hls(segment_seconds, folder),
+        "-c:a", "aac", "-b:a", f"{rate}k", *hls(segment_seconds),
     ]  # fmt: skip
 
 
-def join_chunks(ffmpeg: str, listing: Path, segment_seconds: float, folder: Path) -> Command:
-    """Chunks into segments, not a bit encoded anew."""
+def join_chunks(ffmpeg: str, listing: Path, segment_seconds: float) -> Command:
+    """Chunks into segments in the current directory, not a bit encoded anew."""
     return [
         *program(ffmpeg), "-xerror", "-f", "concat", "-safe", "0", "-protocol_whitelist", "file",
-        "-i", f"file:{listing}", "-map", "0:v:0", "-c", "copy", *hls(segment_seconds, folder),
+        "-i", f"file:{listing}", "-map", "0:v:0", "-c", "copy", *hls(segment_seconds),
     ]  # fmt: skip
 
 
-def hls(segment_seconds: float, folder: Path) -> Command:
+def hls(segment_seconds: float) -> Command:
     """Segments without edit lists, which not all players obey: the timestamps themselves begin at zero."""
     return [
         # A hair less than the real length, or a rounded timestamp would put off a boundary by a whole group.
         "-f", "hls", "-hls_time", f"{segment_seconds - 0.0001:.6f}",
         "-hls_segment_type", "fmp4", "-hls_playlist_type", "vod", "-hls_flags", "independent_segments",
         "-hls_segment_options", "movflags=+negative_cts_offsets:use_editlist=0",
-        "-hls_fmp4_init_filename", INIT, "-hls_segment_filename", f"file:{literal(folder)}/{SEGMENTS}",
-        f"file:{folder / PLAYLIST}",
+        "-hls_fmp4_init_filename", INIT, "-hls_segment_filename", SEGMENTS, PLAYLIST,
     ]  # fmt: skip
 
 
-def literal(folder: Path) -> str:
-    """A per cent sign in a folder's name is none of the pattern's."""
-    return str(folder).replace("%", "%%")
-
-
-def take_thumbnail(ffmpeg: str, path: Path, source: Source, target: Path) -> Command:
-    seconds = min(5.0, source.duration / 4)
+def take_thumbnail(ffmpeg: str, path: Path, source: Source, second: float, target: Path) -> Command:
+    """The picture that shows at that moment."""
     video = source.video
-    size = f"scale='min(640,{video.width})':-2,setsar=1"
-    tone = f",{TO_SDR}" if video.is_hdr else ""
+    width = min(THUMBNAIL_WIDTH, even(video.width))
+    pictures = [*plain_pictures(video, width, even(width * video.height / video.width)), "format=yuvj420p"]
     return [
-        *program(ffmpeg), "-ss", f"{seconds:.6f}", *input_of(path, source.demuxer), "-map", f"0:{video.index}",
-        "-filter:v", f"{size}{tone},format=yuvj420p", "-frames:v", "1", "-q:v", "3", "-f", "mjpeg", f"file:{target}",
+        *program(ffmpeg), *seek_to_second(second), *input_of(path, source.demuxer),
+        "-map", f"0:{video.index}", "-filter:v", ",".join(pictures),
+        "-frames:v", "1", "-q:v", "3", "-f", "mjpeg", f"file:{target}",
     ]  # fmt: skip

@@ -23,6 +23,11 @@ def require_room(folder: Path, needed: float) -> None:
         raise DiskFull(folder=folder, free=in_words(free), needed=in_words(needed))
 
 
+def size_of(folder: Path) -> int:
+    """Bytes of all files below it; 0 if it is not there."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def in_words(size: float) -> str:
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if size < 1024:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from django.core.exceptions import ImproperlyConfigured
+
 from jobs.conf import conf
 from jobs.handlers.ffmpeg import VAAPI, working_encoders
 from jobs.videos.transcoding.ladder import Rung
@@ -14,7 +16,7 @@ class Encoder:
     """An H.264 encoder of ffmpeg."""
 
     name: str
-    quality: Sequence[str]  # {crf} is filled in
+    quality: Sequence[str]  # {crf} and {usual}, kb/s, are filled in
     closed: Sequence[str] = ()  # what makes every group of pictures stand alone, and all headers alike
     device: Sequence[str] = ()  # before the input
     upload: str = ""  # the filter that brings pictures to the card
@@ -27,7 +29,7 @@ class Encoder:
     def arguments(self, rung: Rung, gop: int) -> list[str]:
         rates = [f"-maxrate {rung.maxrate}k", f"-bufsize {2 * rung.maxrate}k", f"-level:v {rung.level}"]
         groups = [f"-g {gop}", f"-keyint_min {gop}", "-profile:v high"]
-        quality = [each.format(crf=rung.crf) for each in self.quality]
+        quality = [each.format(crf=rung.crf, usual=rung.maxrate * 3 // 4) for each in self.quality]
         return " ".join(["-c:v", self.name, *quality, *self.closed, *rates, *groups]).split()
 
 
@@ -40,9 +42,17 @@ HARDWARE = (
     Encoder(
         "h264_nvenc",
         quality=["-preset p5", "-rc vbr", "-cq {crf}", "-b:v 0"],
-        closed=["-no-scenecut 1", "-forced-idr 1", "-strict_gop 1"],
+        closed=["-no-scenecut 1", "-forced-idr 1"],
     ),
-    Encoder("h264_qsv", quality=["-global_quality {crf}"], closed=["-idr_interval 0"], pixels="nv12"),
+    Encoder(
+        "h264_qsv",
+        quality=[
+            "-global_quality {crf}",
+            "-b:v {usual}k",
+        ],  # a target below the limit, or its own default may lie above
+        closed=["-idr_interval 0"],
+        pixels="nv12",
+    ),
     Encoder(
         "h264_vaapi", quality=["-qp {crf}"], closed=["-idr_interval 0"], device=VAAPI, upload="hwupload", pixels="nv12"
     ),
@@ -50,12 +60,20 @@ HARDWARE = (
 
 
 def usable_encoders() -> list[Encoder]:
-    """Those to try for a quality, best first; the CPU is always the last resort."""
+    """Those to try for a quality, in order: an operator's word, or the hardware that works and then the CPU."""
     if conf.VIDEO_ENCODERS:
-        names = [name.strip() for name in conf.VIDEO_ENCODERS.split(",")]
-        return [encoder for encoder in (*HARDWARE, CPU) if encoder.name in names] or [CPU]
+        return named_encoders(conf.VIDEO_ENCODERS)
     proven = working_encoders()
     return [*(encoder for encoder in HARDWARE if encoder.name in proven), CPU]
+
+
+def named_encoders(names: str) -> list[Encoder]:
+    known = {encoder.name: encoder for encoder in (*HARDWARE, CPU)}
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    for name in wanted:
+        if name not in known:
+            raise ImproperlyConfigured(f"JOBS_VIDEO_ENCODERS names {name!r}; choose from {', '.join(known)}.")
+    return [known[name] for name in wanted]
 
 
 def gop_of(frame_rate: Fraction) -> int:

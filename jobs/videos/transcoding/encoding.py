@@ -1,6 +1,8 @@
-"""All qualities of a video: several at once, largest first, and one that fails takes no other with it."""
+"""All qualities of a video: several at once, largest first, and one that fails takes no other with it.
 
-import os
+The sound is for all of them: without it none is made.
+"""
+
 import shutil
 import threading
 from collections.abc import Callable, Collection, Sequence
@@ -10,15 +12,17 @@ from typing import Any
 
 from jobs.conf import conf
 from jobs.exceptions import ClaimError, StopRequested
-from jobs.handlers.commands import CommandResult
+from jobs.handlers.commands import Argument, CommandResult, OnLook, Run
+from jobs.machine import cpu_count, memory_bytes
 from jobs.videos.transcoding import commands
 from jobs.videos.transcoding.encoders import Encoder, usable_encoders
 from jobs.videos.transcoding.errors import DiskFull, EncoderFailed, Refused
+from jobs.videos.transcoding.ffmpeg import run_ffmpeg
 from jobs.videos.transcoding.ladder import Ladder, Rung
 from jobs.videos.transcoding.manifest import AUDIO, Rendition
 from jobs.videos.transcoding.progress import Gauge
 from jobs.videos.transcoding.rendition import LEAST_SECONDS, Encoding, Listener, Logger
-from jobs.videos.transcoding.task import Run, Task
+from jobs.videos.transcoding.task import Task
 
 CORES_EACH = 2  # an encoder keeps about two cores busy; more of them at once only share caches worse
 MEMORY_EACH = 1536 * 2**20  # bytes, of the largest quality
@@ -79,7 +83,7 @@ def run_all(work: Sequence[Callable[[], None]], at_once: int, abort: threading.E
 def until(abort: threading.Event, run: Run) -> Run:
     """The same, but what it runs ends when the others have been stopped."""
 
-    def abortable(argv: Sequence[str], *, on_look: Callable[[], object] | None = None, **options: Any) -> CommandResult:
+    def abortable(argv: Sequence[Argument], *, on_look: OnLook | None = None, **options: Any) -> CommandResult:
         def look() -> None:
             if abort.is_set():
                 raise StopRequested("Another quality stopped them all.")
@@ -94,30 +98,29 @@ def until(abort: threading.Event, run: Run) -> Run:
 def encode_with_fallback(
     task: Task, rung: Rung, encoders: Sequence[Encoder], logger: Logger, listener: Listener
 ) -> tuple[Rendition, int]:
-    """With the best encoder that does it. The CPU starts afresh: chunks of two encoders do not fit together."""
-    for encoder in encoders:
-        encoding = Encoding(task, rung, encoder, logger, listener)
-        try:
-            return encoding.run(), encoding.done
-        except EncoderFailed as error:
-            if encoder is encoders[-1]:
-                raise
-            logger.warning("encoder failed, trying the next quality=%s reason=%r", rung.name, str(error))
-    raise EncoderFailed(encoder="any", why="none is configured")
+    """With the first encoder that does it. The next starts afresh: chunks of two encoders do not fit together."""
+    encoder, *others = encoders
+    encoding = Encoding(task, rung, encoder, logger, listener)
+    try:
+        return encoding.run(), encoding.done
+    except EncoderFailed as error:
+        if not others:
+            raise
+        logger.warning("encoder failed, trying the next quality=%s reason=%r", rung.name, str(error))
+    return encode_with_fallback(task, rung, others, logger, listener)
 
 
 def encode_audio(task: Task, rate: int) -> None:
     folder = task.version / AUDIO
     folder.mkdir(parents=True)
+    argv = commands.encode_audio(task.ffmpeg, task.path, task.source, rate, task.segment_seconds)
     gauge = Gauge(lambda gauge: None)
-    argv = commands.encode_audio(task.ffmpeg, task.path, task.source, rate, task.segment_seconds, folder)
-    task.run(argv, timeout=LEAST_SECONDS + task.source.duration, on_line=gauge.feed, on_look=gauge.check)
+    run_ffmpeg(task, argv, timeout=LEAST_SECONDS + task.source.duration, gauge=gauge, cwd=folder)
 
 
 def parallel(rungs: Sequence[Rung]) -> int:
     """As many as cores and memory allow."""
     if conf.VIDEO_PARALLEL:
         return conf.VIDEO_PARALLEL
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    cores = len(os.sched_getaffinity(0))
-    return max(1, min(len(rungs) + 1, -(-cores // CORES_EACH) + 1, memory // MEMORY_EACH))
+    fitting = memory_bytes() // MEMORY_EACH
+    return max(1, min(len(rungs) + 1, -(-cpu_count() // CORES_EACH) + 1, fitting))

@@ -21,21 +21,3 @@ class DiskFull(JobyardError):
 
 class NoFfmpeg(JobyardError):
     """There is no ffmpeg here. Install it, name one with JOBS_FFMPEG, or install the package imageio-ffmpeg."""
-
-
-# What ffmpeg says of a source that no other try will make better.
-DAMAGED = (
-    "Invalid data found",
-    "partial file",
-    "moov atom not found",
-    "Error submitting packet to decoder",
-    "corrupt",
-    "truncat",
-)
-NO_ROOM = ("No space left on device", "Disk quota exceeded")
-
-
-def damage_in(said: str) -> str:
-    """The line in which ffmpeg says that the source is broken; empty if it says no such thing."""
-    lines = (line.strip() for line in said.splitlines())
-    return next((line for line in lines if any(sign in line for sign in DAMAGED)), "")

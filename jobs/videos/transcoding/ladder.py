@@ -33,7 +33,7 @@ class Rung:
     height: int
     maxrate: int  # kb/s
     crf: int
-    level: str
+    level: int  # of H.264, ten times
 
     @property
     def pixels(self) -> int:
@@ -58,7 +58,7 @@ def ladder_for(source: Source, wanted: Collection[str] | None = None) -> Ladder:
     fitting = [rung for rung in chosen if rung[0] <= even(short)]
     skipped = {f"{rung[0]}p": f"The source has only {short} lines." for rung in chosen if rung not in fitting}
     if not fitting:
-        raise Refused(why=f"it has only {short} lines, too few for {', '.join(sorted(wanted or NAMES))}.")
+        raise Refused(why=f"It has only {short} lines, too few for {', '.join(sorted(wanted or NAMES))}.")
     rungs = tuple(make_rung(source, *rung) for rung in fitting)
     return Ladder(rungs, skipped, fitting[0][2] if source.audio else 0)
 

@@ -1,9 +1,11 @@
 """What a version should be: written beside its files, read by whoever checks it."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
+
+from jobs.handlers.files import write_whole
 
 FILE = "manifest.json"
 MASTER, PLAYLIST, INIT, THUMBNAIL = "master.m3u8", "playlist.m3u8", "init.mp4", "thumbnail.jpg"
@@ -29,6 +31,12 @@ class Manifest:
     segment_frames: int  # in each segment but the last
     audio_rate: int  # kb/s; 0 = no sound
     renditions: tuple[Rendition, ...]
+    failed: dict[str, str] = field(default_factory=dict)  # qualities that are not there, and why
+
+    @property
+    def folders(self) -> list[str]:
+        """One for each rendition, and that of the sound."""
+        return [*(rendition.name for rendition in self.renditions), *([AUDIO] if self.audio_rate else [])]
 
     @property
     def segment_seconds(self) -> float:
@@ -36,7 +44,7 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         data = asdict(self) | {"frame_rate": str(self.frame_rate)}
-        (folder / FILE).write_text(json.dumps(data, indent=1) + "\n")
+        write_whole(folder / FILE, json.dumps(data, indent=1) + "\n")
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":

@@ -1,7 +1,6 @@
 """What a media playlist says of the files beside it, and the bit rates that follow from both."""
 
 import math
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import m3u8
 
+from jobs.handlers.files import write_whole
 from jobs.videos.transcoding.errors import InvalidOutput
 from jobs.videos.transcoding.manifest import PLAYLIST
 
@@ -60,16 +60,6 @@ def settle_target(folder: Path) -> None:
     needed = max(1, math.floor(max(segment.seconds for segment in media.segments) + 0.5))
     if media.target < needed:
         write_whole(path, re.sub(r"(#EXT-X-TARGETDURATION:)\d+", rf"\g<1>{needed}", path.read_text()))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """A file that is there whole or not at all. It is a new one: a published version may share the bytes of the old."""
-    draft = path.with_name(path.name + ".draft")
-    with draft.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
 
 
 def read_media(folder: Path) -> MediaPlaylist:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from jobs.exceptions import CommandFailed, CommandTimedOut
+from jobs.handlers.commands import Argument, Run
 from jobs.videos.transcoding.errors import Refused
 from jobs.videos.transcoding.source import Source
-from jobs.videos.transcoding.task import Run
 
 CHILD = "jobs.videos.transcoding.probe_child"
 
@@ -56,7 +56,7 @@ def probe(path: Path, run: Run, limits: Limits = LIMITS) -> Source:
 
 
 def ask_child(path: Path, run: Run, limits: Limits) -> dict[str, Any]:
-    argv = [sys.executable, "-m", CHILD, *limits.as_options(), "--", path]
+    argv: list[Argument] = [sys.executable, "-m", CHILD, *limits.as_options(), "--", path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # it finds what we find
     try:
         said = run(argv, timeout=limits.seconds, env=environment)

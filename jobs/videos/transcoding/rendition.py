@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import Protocol
 
@@ -11,15 +12,17 @@ from jobs.videos.transcoding import commands
 from jobs.videos.transcoding.chunks import Chunk, ChunkStore, fingerprint, frames_in, plan_chunks
 from jobs.videos.transcoding.disk import RESERVE, require_room
 from jobs.videos.transcoding.encoders import Encoder
-from jobs.videos.transcoding.errors import NO_ROOM, DiskFull, EncoderFailed, InvalidOutput, Refused, damage_in
+from jobs.videos.transcoding.errors import EncoderFailed, InvalidOutput, Refused
+from jobs.videos.transcoding.ffmpeg import run_ffmpeg
 from jobs.videos.transcoding.ladder import Rung
 from jobs.videos.transcoding.manifest import Rendition
-from jobs.videos.transcoding.progress import Gauge
+from jobs.videos.transcoding.progress import Gauge, Stalled
 from jobs.videos.transcoding.task import Task
 
 LEAST_SECONDS = 120.0
 SLOWEST = 40.0  # seconds of work for a second of 1080p, on a machine that is very busy
 FULL_HD = 1920 * 1080
+SLOWEST_DISK = 2 * 2**20  # bytes a second
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,13 @@ class Encoding:
     def __init__(self, task: Task, rung: Rung, encoder: Encoder, logger: Logger, listener: Listener) -> None:
         self.task, self.rung, self.encoder, self.logger, self.listener = task, rung, encoder, logger, listener
         self.plan = plan_chunks(task.frames, task.segment_frames, max(1, conf.VIDEO_CHUNK_SEGMENTS))
-        mark = fingerprint(
-            task.name, task.source.as_json(), rung.as_json(), encoder.arguments(rung, 1), task.ffmpeg_version
-        )
-        self.store = ChunkStore(task.chunks / rung.name, mark)
+        self.store = ChunkStore(task.chunks / rung.name / encoder.name, self.mark(), task.attempt)
         self.done = 0
+
+    def mark(self) -> str:
+        """Of all that chunks are made of; those with another mark are of no use."""
+        argv = self.command(Chunk(0, 0, 0, is_last=False), Path("target"), source=Path("source"))
+        return fingerprint(self.task.name, self.task.source.size, argv, self.task.ffmpeg_version)
 
     def run(self) -> Rendition:
         found = [self.store.find(chunk) for chunk in self.plan]
@@ -83,40 +88,29 @@ class Encoding:
         return frames
 
     def ffmpeg(self, chunk: Chunk) -> None:
-        task = self.task
         gauge = Gauge(lambda gauge: self.tell(Advance(self.done + gauge.frame, gauge.fps, gauge.speed)))
-        argv = commands.encode_chunk(
-            task.ffmpeg, task.path, task.source, self.rung, self.encoder, chunk, self.store.part_of(chunk)
-        )
-
-        def look() -> None:
-            gauge.check()
-            require_room(task.folder, RESERVE)
-
+        argv = self.command(chunk, self.store.part_of(chunk), source=self.task.path)
         try:
-            task.run(argv, timeout=self.time_for(chunk), on_line=gauge.feed, on_look=look)
-        except CommandFailed as error:
-            raise self.meaning_of(error) from error
+            run_ffmpeg(self.task, argv, self.time_for(chunk), gauge)
+        except (CommandFailed, Refused, Stalled) as error:
+            if self.encoder.is_hardware:  # whoever is to blame, the CPU will tell
+                raise EncoderFailed(encoder=self.encoder.name, why=str(error)) from error
+            raise
+
+    def command(self, chunk: Chunk, target: Path, source: Path) -> commands.Command:
+        task = self.task
+        return commands.encode_chunk(task.ffmpeg, source, task.source, self.rung, self.encoder, chunk, target)
 
     def time_for(self, chunk: Chunk) -> float:
         """As long as the chunk and its rung may take at the very worst."""
         seconds = float(chunk.frames / self.task.source.video.frame_rate)
         return LEAST_SECONDS + SLOWEST * seconds * max(0.25, self.rung.pixels / FULL_HD)
 
-    def meaning_of(self, error: CommandFailed) -> Exception:
-        said = str(error)
-        if any(words in said for words in NO_ROOM):
-            return DiskFull(folder=self.task.folder, free="nothing", needed="more")
-        if self.encoder.is_hardware:
-            return EncoderFailed(encoder=self.encoder.name, why=said)
-        damage = damage_in(said)
-        return Refused(why=f"it is damaged. ffmpeg says: {damage}") if damage else error
-
     def check_chunk(self, chunk: Chunk, frames: int) -> None:
         """ffmpeg may exit with 0 on a full disk, and at the early end of a truncated source."""
         require_room(self.task.folder, RESERVE)
-        if frames == 0 and self.encoder.is_hardware:
-            raise EncoderFailed(encoder=self.encoder.name, why="it wrote nothing")
+        if self.encoder.is_hardware and (frames == 0 or (not chunk.is_last and frames != chunk.frames)):
+            raise EncoderFailed(encoder=self.encoder.name, why=f"it made {frames} of {chunk.frames} frames")
         if not chunk.is_last and frames != chunk.frames:
             raise self.too_short(chunk.first_frame + frames)
         if frames == 0:
@@ -124,13 +118,16 @@ class Encoding:
 
     def check_length(self) -> None:
         missing = (self.task.frames - self.done) / self.task.source.video.frame_rate
-        if missing > min(1, self.task.source.duration / 10):
+        tolerated = min(1, self.task.source.duration / 10)
+        if missing > tolerated:
             raise self.too_short(self.done)
+        if -missing > tolerated:
+            raise InvalidOutput(problems=f"{self.done} frames in {self.rung.name}, but {self.task.frames} expected")
 
     def too_short(self, frames: int) -> Refused:
         seconds = float(frames / self.task.source.video.frame_rate)
         return Refused(
-            why=f"it says that it lasts {self.task.source.duration:.1f} s, but its pictures end after {seconds:.1f} s: "
+            why=f"It says that it lasts {self.task.source.duration:.1f} s, but its pictures end after {seconds:.1f} s: "
             "it is truncated."
         )
 
@@ -138,4 +135,6 @@ class Encoding:
         task, folder = self.task, self.task.version / self.rung.name
         folder.mkdir(parents=True)
         listing = self.store.listing(self.plan)
-        task.run(commands.join_chunks(task.ffmpeg, listing, task.segment_seconds, folder), timeout=LEAST_SECONDS * 10)
+        size = sum(self.store.path_of(chunk).stat().st_size for chunk in self.plan)
+        argv = commands.join_chunks(task.ffmpeg, listing, task.segment_seconds)
+        run_ffmpeg(task, argv, timeout=LEAST_SECONDS + size / SLOWEST_DISK, cwd=folder)

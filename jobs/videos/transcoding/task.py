@@ -1,28 +1,30 @@
 """What encoding a video needs at hand: its source, the folders, and how to run programs."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jobs.handlers.commands import CommandResult
-from jobs.handlers.ffmpeg import find_ffmpeg, version_of
+from jobs.handlers.commands import Run
+from jobs.handlers.ffmpeg import ffmpeg_version, find_ffmpeg
 from jobs.videos.transcoding.encoders import gop_of
 from jobs.videos.transcoding.errors import NoFfmpeg
 from jobs.videos.transcoding.source import Source
 
 SEGMENT_GROUPS = 3  # groups of two seconds in a segment
-Run = Callable[..., CommandResult]
 
 
 @dataclass(frozen=True)
 class Task:
-    """`folder` is the job's own on this machine; chunks in it outlive an attempt, `version` is put together anew."""
+    """`folder` is the job's own on this machine: chunks in it outlive an attempt, the rest has the attempt's name.
+
+    Two attempts may be in it at once: one that was frozen until its claim was lost wakes up beside the next.
+    """
 
     source: Source
     path: Path
     name: str  # of the source in the storage: with its size it says whether a chunk is of this source
     folder: Path
+    attempt: str  # a name that no other attempt has
     run: Run
 
     @cached_property
@@ -34,12 +36,12 @@ class Task:
 
     @cached_property
     def ffmpeg_version(self) -> str:
-        return version_of(self.ffmpeg)
+        return ffmpeg_version(self.ffmpeg)
 
     @property
     def version(self) -> Path:
         """What will be published."""
-        return self.folder / "version"
+        return self.folder / f"version-{self.attempt}"
 
     @property
     def chunks(self) -> Path:

@@ -47,7 +47,7 @@ def _require_sense(manifest: Manifest) -> None:
 
 def _problems(folder: Path, manifest: Manifest, thorough: bool) -> Iterator[str]:
     tracks: dict[str, Track] = {}
-    for name in [*(rendition.name for rendition in manifest.renditions), *([AUDIO] if manifest.audio_rate else [])]:
+    for name in manifest.folders:
         track, problems = read_track(folder, name)
         yield from problems
         if track is not None:

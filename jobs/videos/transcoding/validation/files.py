@@ -6,7 +6,7 @@ from pathlib import Path
 import av
 import m3u8
 
-from jobs.videos.transcoding.manifest import AUDIO, INIT, PLAYLIST, THUMBNAIL, Manifest
+from jobs.videos.transcoding.manifest import INIT, PLAYLIST, THUMBNAIL, Manifest
 from jobs.videos.transcoding.mp4 import NotMp4, kinds_in
 from jobs.videos.transcoding.validation.playlists import cut, name_fault
 
@@ -49,7 +49,7 @@ def box_problems(path: Path, label: str, needed: set[str]) -> Iterator[str]:
 
 
 def foreign_problems(version: Path, manifest: Manifest) -> Iterator[str]:
-    folders = {rendition.name for rendition in manifest.renditions} | ({AUDIO} if manifest.audio_rate else set())
+    folders = set(manifest.folders)
     for path in sorted(version.iterdir()):
         if path.is_dir() and path.name not in folders:
             yield f"{cut(path.name)}/ is no rendition of the manifest."

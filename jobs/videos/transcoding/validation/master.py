@@ -6,7 +6,7 @@ from typing import Any
 
 from jobs.videos.transcoding.errors import InvalidOutput
 from jobs.videos.transcoding.manifest import AUDIO, MASTER, PLAYLIST, Manifest, Rendition
-from jobs.videos.transcoding.playlist import AAC_LC, codec_of
+from jobs.videos.transcoding.master_playlist import AAC_LC, codec_of
 from jobs.videos.transcoding.validation.playlists import VERSION, Unparsable, cut, name_fault, parse
 from jobs.videos.transcoding.validation.tracks import Track
 

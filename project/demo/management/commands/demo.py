@@ -18,6 +18,7 @@ from jobs.handlers.files import job_storage
 from jobs.models import Job
 from jobs.selectors.depth import Depths, queue_depths
 from jobs.states import TERMINAL, Hold, Status
+from jobs.videos.exceptions import NotStored
 from jobs.videos.lifecycle.add import add_video
 from jobs.videos.models import Video
 from jobs.videos.names import version_folder
@@ -73,8 +74,8 @@ def add_clip(console: Console) -> tuple[Video, int]:
         clip = make_clip(Path(folder))
         try:
             added = add_video(clip, title="Demo clip")
-        except OSError as error:
-            raise CommandError(f"The video could not be stored: {error}. Look at MEDIA_ROOT.") from error
+        except NotStored as error:
+            raise CommandError(f"{error} Look at MEDIA_ROOT.") from error
         video = added.video
         console.print(f"Added the video [bold]{video.title}[/]: {SECONDS} s of 1280 × 720 with sound.")
         again = add_video(clip, title="Demo clip")

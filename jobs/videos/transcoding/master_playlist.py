@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from jobs.handlers.files import write_whole
 from jobs.videos.transcoding.errors import InvalidOutput
 from jobs.videos.transcoding.manifest import AUDIO, INIT, MASTER, PLAYLIST, Manifest, Rendition
-from jobs.videos.transcoding.media_playlist import MediaPlaylist, read_media, settle_target, write_whole
+from jobs.videos.transcoding.media_playlist import MediaPlaylist, read_media, settle_target
 from jobs.videos.transcoding.mp4 import NotMp4, avc_codec
 
 GROUP = "audio"
@@ -57,7 +58,7 @@ def write_master(folder: Path) -> None:
     measured anything: the lowest shows its picture soonest and stalls on no line, and they climb after a segment.
     """
     manifest = Manifest.read(folder)
-    for name in [*(rendition.name for rendition in manifest.renditions), *([AUDIO] if manifest.audio_rate else [])]:
+    for name in manifest.folders:
         settle_target(folder / name)
     sound = _sound_of(folder, manifest)
     stated = [_stated(folder, rendition, manifest, sound) for rendition in manifest.renditions]

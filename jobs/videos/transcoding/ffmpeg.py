@@ -1,0 +1,58 @@
+"""Runs ffmpeg: behind everything else, watched for a full disk and for a standstill, its failures told apart."""
+
+import os
+from pathlib import Path
+
+from jobs.exceptions import CommandFailed
+from jobs.videos.transcoding.commands import Command
+from jobs.videos.transcoding.disk import RESERVE, require_room
+from jobs.videos.transcoding.errors import DiskFull, Refused
+from jobs.videos.transcoding.progress import Gauge
+from jobs.videos.transcoding.task import Task
+
+NICE = 10
+NO_ROOM = ("No space left on device", "Disk quota exceeded")
+# What ffmpeg says of a source that no other try will make better.
+DAMAGED = (
+    "Invalid data found",
+    "partial file",
+    "moov atom not found",
+    "Error submitting packet to decoder",
+    "corrupt",
+    "truncat",
+)
+
+
+def run_ffmpeg(task: Task, argv: Command, timeout: float, gauge: Gauge | None = None, cwd: Path | None = None) -> None:
+    def look() -> None:
+        if gauge:
+            gauge.check()
+        require_room(task.folder, RESERVE)
+
+    try:
+        on_line = gauge.feed if gauge else None
+        task.run(argv, timeout=timeout, on_line=on_line, on_look=look, nice=NICE, env=environment(), cwd=cwd)
+    except CommandFailed as error:
+        raise meaning_of(error, task.path, task.folder) from error
+
+
+def environment() -> dict[str, str]:
+    """The packaged ffmpeg is linked statically: a converter of texts that it would load from the system crashes it."""
+    return {**os.environ, "GCONV_PATH": "/nonexistent"}
+
+
+def meaning_of(error: CommandFailed, source: Path, folder: Path) -> Exception:
+    """The same error, or one that says more; only the source's own fault is one for good."""
+    said = str(error).replace(str(source), "")  # what somebody called it is no evidence
+    if any(words in said for words in NO_ROOM):
+        return DiskFull(folder=folder, free="nothing", needed="more")
+    if (error.returncode or -1) < 0:  # killed, by people or for want of memory; or it never ran
+        return error
+    damage = damage_in(said)
+    return Refused(why=f"It is damaged. ffmpeg says: {damage}") if damage else error
+
+
+def damage_in(said: str) -> str:
+    """The line in which ffmpeg says that the source is broken; empty if it says no such thing."""
+    lines = (line.strip() for line in said.splitlines())
+    return next((line for line in lines if any(sign in line for sign in DAMAGED)), "")
