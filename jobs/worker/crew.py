@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import socket
 import threading
 from collections import deque
@@ -166,6 +167,11 @@ class ChildHandle:
     def hang_up(self) -> None:
         """Hear what it has said, and no more."""
         shut(self.connection, socket.SHUT_RD)
+
+    def presume_dead(self) -> None:
+        """Whoever could tell how it ended is gone, too."""
+        self.exit_code = -signal.SIGKILL
+        self.hang_up()
 
     @property
     def is_gone(self) -> bool:

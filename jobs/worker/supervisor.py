@@ -5,7 +5,6 @@ with here, one thing after the other. Nothing here waits for the database or for
 """
 
 import logging
-import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -294,7 +293,7 @@ class Supervisor:
             return
         self.shutdown.fail(WorkerFailed(NURSERY_GONE))
         given = {assignment.job.claim for assignment in self.crew.assignments()}
-        for child in self.crew.children:
-            child.exit_code = -signal.SIGKILL
-            child.hang_up()  # it is buried when all was heard
+        for child in list(self.crew.children):
+            child.presume_dead()
+            self.bury(child)  # if it has hung up before; else when it does
         self.hand_back(list(self.unfinished.keys() - given - self.handed_in), "no process was there to run it")

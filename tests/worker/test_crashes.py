@@ -8,6 +8,7 @@ import pytest
 
 from jobs.lifecycle.reap import reap_once
 from jobs.models import Job, Worker
+from jobs.process_identity import read_stat
 from jobs.states import PhaseStatus, Status, WorkerStatus
 from tests.factories import events_of, reload
 from tests.manage import manage
@@ -128,6 +129,21 @@ def test_a_worker_whose_nursery_is_killed_hands_back_what_it_can_and_exits_with_
     job = reload(job_id)
     assert (job.status, job.attempt, job.crashes) == (Status.PENDING, 1, 1)  # it may have been the job's doing
     stage.wait_for(lambda: not is_alive(child))
+
+
+def test_a_child_that_dies_before_its_nursery_is_settled_too(stage: Stage):
+    """The nursery could not tell of it any more, being frozen; that the child has hung up was heard long before."""
+    job_id = stage.add("app.long", max_attempts=2)
+    worker = stage.worker()
+    child = stage.wait_for_start(job_id).pid
+    nursery = next(pid for pid in worker.family() if pid not in (worker.pid, child))
+    os.kill(nursery, signal.SIGSTOP)
+    os.kill(child, signal.SIGKILL)
+    stage.wait_for(lambda: read_stat(child)[0] == "Z")
+    os.kill(nursery, signal.SIGKILL)
+    assert worker.exit_code() == 1
+    job = reload(job_id)
+    assert (job.status, job.attempt, job.crashes) == (Status.PENDING, 1, 1)
 
 
 def test_a_frozen_worker_that_comes_back_after_its_job_was_taken_changes_nothing(stage: Stage):
