@@ -198,7 +198,7 @@ def write_as(suffix: str, *codecs: str) -> str:
     name = f"landscape_{suffix}"
 
     def write(path: Path, folder: Path) -> None:
-        ffmpeg("-i", landscape(folder), *codecs, path)
+        ffmpeg("-i", landscape(folder), *codecs, "-bitexact", path)  # without ids that are new each time
 
     write.__name__ = name
     source(f"landscape.{suffix}")(write)

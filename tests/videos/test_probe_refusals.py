@@ -94,7 +94,8 @@ def test_damage_that_libav_takes_for_a_broken_disk(folder, tmp_path):
     """The second mention of this element is the element itself; it is made longer than the file."""
     path, element = tmp_path / "damaged.mkv", b"\x15\x49\xa9\x66"
     whole = bytearray(sources.container("mkv", folder).read_bytes())
-    whole[whole.index(element, whole.index(element) + 1) + len(element)] = 0x01
+    length = whole.index(element, whole.index(element) + 1) + len(element)
+    whole[length : length + 4] = b"\x10\xff\xff\xff"
     path.write_bytes(whole)
     with pytest.raises(Refused, match="it cannot be read: input/output error"):
         look_at(path)
