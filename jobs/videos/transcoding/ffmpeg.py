@@ -11,6 +11,7 @@ from jobs.videos.transcoding.progress import Gauge
 from jobs.videos.transcoding.task import Task
 
 NICE = 10
+INVALID_DATA = 183  # what it exits with then; of what it said only the last lines are at hand
 NO_ROOM = ("No space left on device", "Disk quota exceeded")
 # What ffmpeg says of a source that no other try will make better.
 DAMAGED = (
@@ -33,7 +34,7 @@ def run_ffmpeg(task: Task, argv: Command, timeout: float, gauge: Gauge | None = 
         on_line = gauge.feed if gauge else None
         task.run(argv, timeout=timeout, on_line=on_line, on_look=look, nice=NICE, env=environment(), cwd=cwd)
     except CommandFailed as error:
-        raise meaning_of(error, task.path, task.folder) from error
+        raise meaning_of(error, argv, task) from error
 
 
 def environment() -> dict[str, str]:
@@ -41,15 +42,18 @@ def environment() -> dict[str, str]:
     return {**os.environ, "GCONV_PATH": "/nonexistent"}
 
 
-def meaning_of(error: CommandFailed, source: Path, folder: Path) -> Exception:
+def meaning_of(error: CommandFailed, argv: Command, task: Task) -> Exception:
     """The same error, or one that says more; only the source's own fault is one for good."""
-    said = str(error).replace(str(source), "")  # what somebody called it is no evidence
+    said = str(error).replace(str(task.path), "")  # what somebody called it is no evidence
     if any(words in said for words in NO_ROOM):
-        return DiskFull(folder=folder, free="nothing", needed="more")
-    if (error.returncode or -1) < 0:  # killed, by people or for want of memory; or it never ran
+        return DiskFull(folder=task.folder, free="nothing", needed="more")
+    was_killed = (error.returncode or -1) < 0  # by people, or for want of memory; or it never ran
+    if was_killed or f"file:{task.path}" not in argv or not task.path.exists():
         return error
     damage = damage_in(said)
-    return Refused(why=f"It is damaged. ffmpeg says: {damage}") if damage else error
+    if damage or error.returncode == INVALID_DATA:
+        return Refused(why=f"It is damaged. ffmpeg says: {damage or said.splitlines()[-1]}")
+    return error
 
 
 def damage_in(said: str) -> str:
