@@ -66,6 +66,20 @@ class ShownState(StrEnum):
     CANCELLED = "cancelled"
 
 
+# What is stored of a job that is shown so.
+STORED_AS: Mapping[ShownState, Status] = {
+    ShownState.UNCLAIMED: Status.PENDING,
+    ShownState.SCHEDULED: Status.PENDING,
+    ShownState.RETRYING: Status.PENDING,
+    ShownState.CLAIMED: Status.RUNNING,
+    ShownState.EXPIRED: Status.RUNNING,
+    ShownState.STALLED: Status.RUNNING,
+    ShownState.COMPLETED: Status.COMPLETED,
+    ShownState.FAILED: Status.FAILED,
+    ShownState.CANCELLED: Status.CANCELLED,
+}
+
+
 class WorkerStatus(StrEnum):
     ACTIVE = "active"
     IDLE = "idle"
