@@ -1,10 +1,11 @@
 """Jobs page by page, the newest first: by id and never by number, so that the millionth costs what the first does."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Value
+from django.db.models import Count, F, Value
 
 from jobs.models import Job, JobQuerySet
 from jobs.selectors.depth import counted
@@ -72,18 +73,24 @@ def number_in(statuses: Collection[Status], queue: str | None, counts: list[tupl
 
 def known_number(which: JobFilter, counts: list[tuple[str, str, int]]) -> int | None:
     """The counters know of queues and of ends; of nothing finer."""
-    if which != JobFilter(states=which.states, queue=which.queue):
+    if which != JobFilter(statuses=which.statuses, states=which.states, queue=which.queue):
         return None
-    statuses = [STORED_AS[ShownState(state)] for state in which.states] or list(Status)
-    if which.states and not set(statuses) <= set(TERMINAL):
+    if not set(which.states) <= set(TERMINAL) or (which.states and which.statuses):
         return None
-    return max(0, number_in(set(statuses), which.queue, counts))
+    statuses = {Status(word) for word in (*which.statuses, *which.states)} or set(Status)
+    return max(0, number_in(statuses, which.queue, counts))
 
 
 def matching(which: JobFilter, *, after: int, upto: int, size: int) -> list[int]:
     """The next ids that match, in order: for whoever does something with all of them, batch by batch."""
     found = find_jobs(which).filter(pk__gt=after, pk__lte=upto).order_by("pk")
     return list(found.values_list("pk", flat=True)[:size])
+
+
+def number_by_state(which: JobFilter, *, after: int, upto: int) -> Counter[str]:
+    """Counts, one by one: for whoever is about to do something with all of them."""
+    found: Any = find_jobs(which).filter(pk__gt=after, pk__lte=upto).with_state().order_by()
+    return Counter(dict(found.values_list("state").annotate(number=Count("pk"))))
 
 
 def newest_id() -> int:

@@ -55,6 +55,7 @@ def test_how_many_there_are_is_told_where_the_counters_know(five):
     assert job_page(JobFilter(queue="q")).known == 5
     assert job_page(JobFilter(states=("failed",))).known == 1
     assert job_page(JobFilter(states=("failed",), queue="q")).known == 0
+    assert job_page(JobFilter(statuses=("pending",))).known == 5
     assert job_page(JobFilter(states=("scheduled",))).known is None
     assert job_page(JobFilter(kind="test.noop")).known is None
     assert job_page(ALL).queues == ["other", "q"]

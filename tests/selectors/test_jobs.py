@@ -157,7 +157,7 @@ def test_a_number_is_the_job_with_this_id_or_else_text():
 
 
 def test_every_state_finds_its_own():
-    jobs = {state: [] for state in ShownState}
+    jobs: dict[str, list[int]] = {state: [] for state in ShownState}
     for status in Status:
         job = job_in(status, queue=status)
         jobs[state_of(job)].append(job.pk)
