@@ -89,7 +89,7 @@ class JobAdmin(ReadOnlyAdmin):
         states = order.states()
         context = self.page_context(
             request,
-            f"{order.action.label.rstrip(' …')}: are you sure?",
+            f"{order.action.verb}: are you sure?",
             order=order,
             states=sorted(states.items(), key=lambda item: list(ShownState).index(ShownState(item[0]))),
             number=states.total(),

@@ -97,6 +97,11 @@ class Action:
     confirmed: bool = True  # on a job's own page, too, it is asked first
     administers: bool = False
 
+    @property
+    def verb(self) -> str:
+        """Where it is not a choice that asks for more."""
+        return self.label.removesuffix(" …")
+
     def fits(self, state: str) -> bool:
         return state in self.takes
 

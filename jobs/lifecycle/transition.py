@@ -96,7 +96,8 @@ def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **c
             raise TransitionRefused(job_id=job.pk, status=job.status, to=Status.PENDING)
     ids = [job.pk for job in jobs]
     events.record_of(ids, event, reason=reason)
-    write(jobs, changes, NOTHING)
+    if write(jobs, changes, NOTHING) != len(ids):
+        raise MovedMeanwhile(jobs=ids, number=len(ids))
     recount(jobs, changes.get("queue"), changes.get("hold"))
     wake_up.send_if_soon(ids)
 

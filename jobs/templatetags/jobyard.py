@@ -42,6 +42,12 @@ def seconds(number: float | None) -> str:
 
 
 @register.filter
+def grouped(number: int) -> str:
+    """A count for people; ids are never written so."""
+    return f"{number:,}"
+
+
+@register.filter
 def first_line(text: str) -> str:
     return text.split("\n", 1)[0][:120]
 

@@ -179,3 +179,13 @@ def test_the_way_back_leads_nowhere_else(operator: Client):
         assert operator.post(act_address, {**form, "next": evil}).headers["Location"] == list_page
     kept = operator.post(act_address, {**form, "which": "queue=q"}).headers["Location"]
     assert kept == f"{list_page}?queue=q"
+
+
+def test_forms_work_where_a_site_groups_the_digits_of_numbers(operator: Client, settings):
+    settings.USE_THOUSAND_SEPARATOR = True
+    Job.objects.filter(pk=make_job().pk).update(id=1_234_567)
+    for address in (reverse("admin:jobs_job_changelist"), reverse("admin:jobs_job_change", args=[1_234_567])):
+        assert 'name="_selected_action" value="1234567"' in operator.get(address).content.decode()
+    asked = send(operator, "job", action="cancel", _selected_action=1_234_567).content.decode()
+    assert 'name="upto" value="1234567"' in asked
+    assert 'name="_selected_action" value="1234567"' in asked

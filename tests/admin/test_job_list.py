@@ -15,7 +15,7 @@ from jobs.lifecycle.finish import fail, finish_one
 from jobs.lifecycle.report import report
 from jobs.models import Job
 from jobs.selectors.clock import database_now
-from jobs.states import ShownState, Status
+from jobs.states import TERMINAL, ShownState
 from tests.admin.visits import page
 from tests.factories import age, claimed, job_in, make_job, make_worker
 
@@ -66,10 +66,7 @@ def one_of_each() -> dict[str, int]:
         "claimed": claimed(make_worker("d"), queue="d").job_id,
         "unclaimed": make_job().pk,
         "scheduled": make_job(run_after=database_now() + timedelta(hours=1)).pk,
-        **{
-            str(status): job_in(status, queue=status).pk
-            for status in (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
-        },
+        **{str(status): job_in(status, queue=status).pk for status in TERMINAL},
     }
     assert set(jobs) == set(ShownState)
     return jobs
