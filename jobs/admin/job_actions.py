@@ -83,7 +83,7 @@ def do_move(ids: Ids, said: Said) -> Done:
 
 
 def do_clear(ids: Ids, said: Said) -> Done:
-    return done("cleared", clear(ids, f"cleared {said.by}"), ids, "it has not ended, or somebody else has it locked")
+    return done("cleared", clear(ids, f"cleared {said.by}"), ids, "it has not ended, or could not be deleted just now")
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -44,6 +46,15 @@ class QueueAdmin(ReadOnlyAdmin):
             may_clear_jobs=request.user.has_perm("jobs.delete_job"),
         )
         return TemplateResponse(request, "jobs/admin/queues.html", context)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """A queue is its jobs; the admin's log leads here."""
+        if not self.has_view_permission(request) or request.method != "GET":
+            raise PermissionDenied
+        query = urlencode({"queue": unquote(object_id)})
+        return HttpResponseRedirect(f"{reverse('admin:jobs_job_changelist')}?{query}")
 
     def act_view(self, request: HttpRequest) -> HttpResponse:
         if request.method != "POST":

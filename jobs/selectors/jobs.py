@@ -70,10 +70,14 @@ def times(which: JobFilter) -> Q:
 
 
 def mentioning(text: str) -> Q:
-    """A number that is a job's id means that job, and is found at once; all else is looked for in the texts."""
+    """A number is an id, and found at once. All else, a number in quotes too, is looked for in the texts.
+
+    Whether there is such a job must not matter: who clears all that match would go on with what mentions its number.
+    """
     check_text("text", text, 500)
-    if text.isdecimal() and len(text) < 19 and Job.objects.filter(pk=int(text)).exists():
-        return Q(pk=int(text))
+    if text.isascii() and text.isdecimal():
+        return Q(pk=min(int(text), 2**63 - 1))
+    text = text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
     return Q(subject__icontains=text) | Q(dedupe_key__icontains=text) | Q(last_error__icontains=text)
 
 

@@ -189,3 +189,11 @@ def test_forms_work_where_a_site_groups_the_digits_of_numbers(operator: Client, 
     asked = send(operator, "job", action="cancel", _selected_action=1_234_567).content.decode()
     assert 'name="upto" value="1234567"' in asked
     assert 'name="_selected_action" value="1234567"' in asked
+
+
+def test_who_clears_a_job_by_its_number_clears_none_that_mentions_it(operator: Client):
+    job = job_in(Status.COMPLETED)
+    other = job_in(Status.COMPLETED, subject=f"copy of {job.pk}")
+    assert act_on_all(operator, "clear", f"q={job.pk}") == ["1 job cleared."]
+    assert act_on_all(operator, "clear", f"q={job.pk}") == ["No job matches any more: nothing was done."]
+    assert list(Job.objects.all()) == [other]

@@ -82,3 +82,8 @@ def test_errors_and_completed_jobs_are_cleared_in_one_click(operator: Client):
     assert click(operator, "Clear completed", "mail") == ["1 job cleared."]
     assert list(Job.objects.all()) == [other]
     assert logged()[0] == ("anna", f"job {failed.pk}", "Cleared.")
+
+
+def test_the_address_of_a_queue_leads_to_its_jobs(operator: Client):
+    answer = operator.get(reverse("admin:jobs_queue_change", args=["mail"]))
+    assert answer.headers["Location"] == reverse("admin:jobs_job_changelist") + "?queue=mail"

@@ -147,13 +147,15 @@ def test_text_is_looked_for_in_subject_key_and_error():
     assert found(text="rxt") == set()
 
 
-def test_a_number_is_the_job_with_this_id_or_else_text():
+def test_a_number_is_an_id_and_in_quotes_a_text():
     first = make_job()
     second = make_job(subject=f"copy of {first.pk}")
     assert found(text=str(first.pk)) == {first.pk}
-    assert found(text=f"of {first.pk}") == {second.pk}
+    assert found(text=f"of {first.pk}") == found(text=f'"{first.pk}"') == {second.pk}
     make_job(subject="about 123456789012345678901")
-    assert len(found(text="123456789012345678901")) == 1
+    assert found(text="123456789012345678901") == set()
+    Job.objects.filter(pk=first.pk).delete()
+    assert found(text=str(first.pk)) == set()
 
 
 def test_every_state_finds_its_own():
