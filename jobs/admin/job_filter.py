@@ -46,10 +46,10 @@ class FilterForm(forms.Form):
         required=False, choices=[("", "any"), *((state, state) for state in STATES)], widget=forms.HiddenInput
     )
 
-    def offer(self, queues: Iterable[str]) -> None:
-        """The choices: what there is, and whatever the address says."""
+    def offer(self, queues: Iterable[str], kinds: Iterable[str]) -> None:
+        """The choices: what there is, and whatever the address says. Of kinds, those with a handler here, too."""
         self.choose("queue", "all queues", ((name, name) for name in queues))
-        self.choose("kind", "all kinds", ((kind.name, kind.name) for kind in registry))
+        self.choose("kind", "all kinds", ((name, name) for name in sorted({*kinds, *(kind.name for kind in registry)})))
         workers = Worker.objects.order_by("-registered_at").values_list("pk", "name", "status")[:WORKERS_OFFERED]
         self.choose("worker", "all workers", ((str(pk), f"{name} ({status})") for pk, name, status in workers))
 

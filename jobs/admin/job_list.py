@@ -19,7 +19,7 @@ NOTHING = JobPage([], None, None, None, [])
 
 def list_context(request: HttpRequest, form: FilterForm) -> dict[str, Any]:
     page, error = read_page(request, form)
-    form.offer(page.queues)
+    form.offer(page.queues, {job.kind for job in page.jobs})
     now = database_now()
     return {
         "form": form,

@@ -46,7 +46,6 @@ def page_context(job: Any) -> dict[str, Any]:
 
 
 def facts(job: Any) -> Iterator[tuple[str, str]]:
-    yield "kind", job.kind
     yield "priority", str(job.priority)
     yield (
         "attempt",

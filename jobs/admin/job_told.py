@@ -48,10 +48,11 @@ def note(request: HttpRequest, order: Order, result: Done) -> None:
     """Into Django's admin log: job by job, or in one line where there are many."""
     flag = DELETION if order.action.administers else CHANGE
     for word, ids in result.done.items():
+        message = f"{word[0].upper()}{word[1:]}."  # a queue's name stays as it is
         if len(ids) <= LOGGED_EACH:
-            log(request, Job, ((job_id, f"job {job_id}") for job_id in ids), f"{word.capitalize()}.", flag)
+            log(request, Job, ((job_id, f"job {job_id}") for job_id in ids), message, flag)
         else:
-            log(request, Job, [(None, f"{jobs(len(ids))}: {about(order)}")], f"{word.capitalize()}.", flag)
+            log(request, Job, [(None, f"{jobs(len(ids))}: {about(order)}")], message, flag)
 
 
 def about(order: Order) -> str:

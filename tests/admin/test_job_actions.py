@@ -94,8 +94,9 @@ def test_jobs_move_to_another_queue(operator: Client):
     assert '<option value="slow">' in asked
     answer = send(operator, "job", action="move", _selected_action=job.pk, confirmed=1, queue="a b")
     assert "The queue name &#x27;a b&#x27; is not valid" in answer.content.decode()
-    assert act(operator, "move", job, queue="fast") == ["1 job moved to the queue fast."]
-    assert (reload(job).queue, last_reason(job)) == ("fast", "from slow to fast, by anna")
+    assert act(operator, "move", job, queue="Fast") == ["1 job moved to the queue Fast."]
+    assert (reload(job).queue, last_reason(job)) == ("Fast", "from slow to Fast, by anna")
+    assert logged() == [("anna", f"job {job.pk}", "Moved to the queue Fast.")]
 
 
 def test_it_is_asked_first_with_the_number_and_what_will_be_left_alone(operator: Client):

@@ -91,6 +91,12 @@ def test_jobs_are_filtered_by_queue_kind_scope_worker_and_time(operator: Client)
     assert (listed(operator, time="1h"), listed(operator, time="over1h")) == ([new], [old])
 
 
+def test_kinds_without_a_handler_here_are_offered_where_they_are_seen(operator: Client):
+    make_job("elsewhere.only", allow_unknown=True)
+    assert '<option value="elsewhere.only">' in page(operator, LIST)
+    assert '<option value="elsewhere.only" selected>' in page(operator, LIST, kind="elsewhere.only", state="failed")
+
+
 def test_jobs_are_searched_by_id_subject_key_and_error(operator: Client):
     subject, key = make_job(subject="A film").pk, make_job(dedupe_key="film-7").pk
     broken = claimed(queue="q")
