@@ -76,9 +76,9 @@ def number(text: str | None) -> int | None:
     return min(int(text), LARGEST_ID)
 
 
-def carry_out(order: Order, said: Said, patience: float | None = None) -> tuple[Done, int | None]:
+def carry_out(order: Order, said: Said) -> tuple[Done, int | None]:
     """Returns what was done, and where to go on if time was up before the end."""
-    whole, until = Done(), monotonic() + (PATIENCE if patience is None else patience)
+    whole, until = Done(), monotonic() + PATIENCE
     for ids in order.batches():
         whole.add(order.action.run(ids, said))
         if monotonic() > until:
