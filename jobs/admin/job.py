@@ -9,7 +9,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from jobs.admin.job_actions import ACTIONS, Action
+from jobs.admin.job_actions import ACTIONS, Action, Done
 from jobs.admin.job_filter import FilterForm
 from jobs.admin.job_list import list_context
 from jobs.admin.job_order import Order, carry_out, number, read_order, read_said
@@ -77,8 +77,11 @@ class JobAdmin(ReadOnlyAdmin):
             said = read_said(request.POST, order, by(request))
         except InvalidInput as error:
             return self.ask(request, order, str(error))
-        result, reached = carry_out(order, said)
-        note(request, order, result)
+        result = Done()
+        try:
+            reached = carry_out(order, said, result)
+        finally:
+            note(request, order, result)  # batches that were done stay done, even if a later one fails
         tell(request, result)
         if reached is None:
             return HttpResponseRedirect(self.way_back(request))

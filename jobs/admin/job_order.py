@@ -76,11 +76,11 @@ def number(text: str | None) -> int | None:
     return min(int(text), LARGEST_ID)
 
 
-def carry_out(order: Order, said: Said) -> tuple[Done, int | None]:
-    """Returns what was done, and where to go on if time was up before the end."""
-    whole, until = Done(), monotonic() + PATIENCE
+def carry_out(order: Order, said: Said, result: Done) -> int | None:
+    """Adds what is done to the result, batch by batch; returns where to go on if time was up before the end."""
+    until = monotonic() + PATIENCE
     for ids in order.batches():
-        whole.add(order.action.run(ids, said))
+        result.add(order.action.run(ids, said))
         if monotonic() > until:
-            return whole, ids[-1]
-    return whole, None
+            return ids[-1]
+    return None

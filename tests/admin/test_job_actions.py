@@ -1,5 +1,6 @@
 """What operators do with jobs: on a selection and on all that match, asked first, told afterwards, noted by name."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from jobs.admin import job_order, job_told
+from jobs.admin.job_actions import ACTIONS, do_cancel
 from jobs.models import Job
 from jobs.selectors.clock import database_now
 from jobs.states import Hold, Status
@@ -198,3 +200,19 @@ def test_who_clears_a_job_by_its_number_clears_none_that_mentions_it(operator: C
     assert act_on_all(operator, "clear", f"q={job.pk}") == ["1 job cleared."]
     assert act_on_all(operator, "clear", f"q={job.pk}") == ["No job matches any more: nothing was done."]
     assert list(Job.objects.all()) == [other]
+
+
+def test_what_was_done_before_a_failure_is_in_the_log(operator: Client, monkeypatch):
+    monkeypatch.setattr(job_order, "BATCH", 1)
+    first, second = make_job(), make_job()
+
+    def fails_at_the_second(ids, said):
+        if second.pk in ids:
+            raise RuntimeError("the database is gone")
+        return do_cancel(ids, said)
+
+    monkeypatch.setitem(ACTIONS, "cancel", replace(ACTIONS["cancel"], run=fails_at_the_second))
+    with pytest.raises(RuntimeError, match="the database is gone"):
+        act_on_all(operator, "cancel", "")
+    assert (reload(first).status, reload(second).status) == (Status.CANCELLED, Status.PENDING)
+    assert logged() == [("anna", f"job {first.pk}", "Cancelled.")]
