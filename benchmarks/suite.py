@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any
 
 import benchmarks.job_handlers  # noqa: F401  registers the kinds
-from benchmarks import claim, depth, drain, enqueue, fill, round_trips, worker
+from benchmarks import claim, depth, drain, enqueue, fill, job_list, round_trips, worker
 from benchmarks.databases import Databases
 from benchmarks.findings import Findings
 from benchmarks.machine import describe, load
@@ -51,6 +51,8 @@ def measures(server: Postgres, databases: Databases, limit: Limit, scale: Scale)
     yield round_trips.measure(databases, scale)
     say("depth")
     yield depth.measure(databases, scale)
+    say("list of jobs")
+    yield job_list.measure(databases, scale)
 
 
 def worker_measures(server: Postgres, databases: Databases, limit: Limit, scale: Scale) -> Iterator[Findings]:

@@ -28,6 +28,10 @@ class WorkerNotFound(JobyardError, LookupError):
     """There is no worker {worker_id}: it was deleted, or never registered."""
 
 
+class WorkerNotGone(JobyardError):
+    """Worker {name} is {status} or still has a running job: only one that is offline and holds nothing is removed."""
+
+
 class ClaimError(JobyardError):
     """A write was refused because its claim does not hold."""
 

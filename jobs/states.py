@@ -66,6 +66,20 @@ class ShownState(StrEnum):
     CANCELLED = "cancelled"
 
 
+# What is stored of a job that is shown so.
+STORED_AS: Mapping[ShownState, Status] = {
+    ShownState.UNCLAIMED: Status.PENDING,
+    ShownState.SCHEDULED: Status.PENDING,
+    ShownState.RETRYING: Status.PENDING,
+    ShownState.CLAIMED: Status.RUNNING,
+    ShownState.EXPIRED: Status.RUNNING,
+    ShownState.STALLED: Status.RUNNING,
+    ShownState.COMPLETED: Status.COMPLETED,
+    ShownState.FAILED: Status.FAILED,
+    ShownState.CANCELLED: Status.CANCELLED,
+}
+
+
 class WorkerStatus(StrEnum):
     ACTIVE = "active"
     IDLE = "idle"
@@ -149,6 +163,8 @@ class EventName(StrEnum):
     CANCELLED = "cancelled"
     REQUEUED = "requeued"
     REPRIORITISED = "reprioritised"
+    EXPEDITED = "expedited"
+    MOVED = "moved"
     STALE = "stale"
     DELETED = "deleted"
     WEBHOOK_DELIVERED = "webhook_delivered"
@@ -157,5 +173,7 @@ class EventName(StrEnum):
     WORKER_OFFLINE = "worker_offline"
     WORKER_DISABLED = "worker_disabled"
     WORKER_ENABLED = "worker_enabled"
+    WORKER_DRAINED = "worker_drained"
+    WORKER_REMOVED = "worker_removed"
     QUEUE_PAUSED = "queue_paused"
     QUEUE_RESUMED = "queue_resumed"

@@ -11,10 +11,12 @@ from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.clear import clear
 from jobs.lifecycle.finish import complete, fail, finish_one, release
+from jobs.lifecycle.move_to_queue import move_to_queue
 from jobs.lifecycle.prioritise import set_priority
 from jobs.lifecycle.prune import prune_once
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.retry import requeue, retry
+from jobs.lifecycle.run_now import run_now
 from jobs.models import Job
 from jobs.selectors.clock import database_now
 from jobs.states import ACTIVE, TERMINAL, TRANSITIONS, Accelerator, Bucket, EventName, Hold, Status, bucket_of
@@ -54,6 +56,8 @@ VERBS: list[Callable[[Job], object]] = [
     lambda job: retry(job.pk),
     lambda job: requeue(job.pk),
     lambda job: set_priority(job.pk, 7),
+    lambda job: run_now(job.pk),
+    lambda job: move_to_queue(job.pk, "another-queue"),
     lambda job: prune_once(),
     lambda job: clear(job.pk),
 ]

@@ -8,7 +8,15 @@ from django.http import HttpRequest
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Shows everything, changes nothing; what may be done is an action."""
+    """Shows everything, changes nothing; what may be done is an action.
+
+    Who may do it is told by Django's own permissions: *view* looks, *change* operates (retry, cancel, pause, drain …),
+    *delete* administers (clear jobs, remove workers).
+    """
+
+    class Media:
+        css = {"all": ("jobs/admin.css",)}
+        js = ("jobs/admin.js",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -19,9 +27,33 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Who may operate or administer must see what."""
+        return super().has_view_permission(request, obj) or self.may_operate(request) or self.may_administer(request)
+
     def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Who may use actions: whoever may change the model by Django's own permissions."""
+        return self.may_operate(request)
+
+    def has_administer_permission(self, request: HttpRequest) -> bool:
+        return self.may_administer(request)
+
+    def may_operate(self, request: HttpRequest) -> bool:
         return super().has_change_permission(request)
+
+    def may_administer(self, request: HttpRequest) -> bool:
+        return super().has_delete_permission(request)
+
+    def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
+        """What every page of ours begins with."""
+        return {
+            **self.admin_site.each_context(request),
+            "title": title,
+            "opts": self.opts,
+            "media": self.media,
+            "may_operate": self.may_operate(request),
+            "may_administer": self.may_administer(request),
+            **more,
+        }
 
 
 class ReadOnlyInline(admin.TabularInline):

@@ -8,18 +8,19 @@ from jobs.models import Job
 from jobs.states import EventName, Status
 
 
-def set_priority(selection: Selection, priority: int) -> list[int]:
+def set_priority(selection: Selection, priority: int, reason: str = "") -> list[int]:
     """Give pending jobs a new priority; returns those that have it now."""
     check_priority(priority)
-    return [job_id for ids in batches(selection) for job_id in set_batch(ids, priority)]
+    return [job_id for ids in batches(selection) for job_id in set_batch(ids, priority, reason)]
 
 
 @transactional
-def set_batch(ids: list[int], priority: int) -> list[int]:
+def set_batch(ids: list[int], priority: int, reason: str) -> list[int]:
     jobs = transition.lock(Job.objects.with_ids(ids).filter(status=Status.PENDING))
     changed = [job for job in jobs if job.priority != priority]
     Job.objects.with_ids([job.pk for job in changed]).update(priority=priority)
+    why = f", {reason}" if reason else ""
     events.record(
-        events.of_job(job, EventName.REPRIORITISED, reason=f"from {job.priority} to {priority}") for job in changed
+        events.of_job(job, EventName.REPRIORITISED, reason=f"from {job.priority} to {priority}{why}") for job in changed
     )
     return [job.pk for job in jobs]

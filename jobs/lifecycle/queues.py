@@ -19,10 +19,10 @@ def pause(name: str, reason: str = "") -> bool:
 
 
 @transactional
-def resume(name: str) -> bool:
+def resume(name: str, reason: str = "") -> bool:
     """Returns whether it was paused before."""
     changed = Queue.objects.filter(name=check_queue(name), paused=True).update(paused=False, paused_at=None, reason="")
     if changed:
-        events.record([events.of_queue(name, EventName.QUEUE_RESUMED)])
+        events.record([events.of_queue(name, EventName.QUEUE_RESUMED, reason)])
         wake_up.send([name])
     return bool(changed)

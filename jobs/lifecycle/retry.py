@@ -1,63 +1,30 @@
 """Retry and requeue: a person asks for an ended job to run again."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
-
-from django.db import IntegrityError
 
 from jobs.conf import conf
 from jobs.db import transactional
 from jobs.lifecycle import transition
-from jobs.lifecycle.selection import Selection, batches
+from jobs.lifecycle.by_batch import MoveResult, by_batch
+from jobs.lifecycle.selection import Selection
 from jobs.models import Job, PhaseProgress, QualityProgress
 from jobs.states import TERMINAL, EventName, PhaseStatus, QualityStatus, Status
 
 RETRYABLE = (Status.FAILED, Status.CANCELLED)
 NOT_ENDED = "it has not ended, or is gone"
 NOT_RETRYABLE = "it is not failed or cancelled"
-DUPLICATE = "a job with the same dedupe key is pending or running"
 
 
-@dataclass
-class RetryResult:
-    """The jobs that are pending again, and why the others are not."""
-
-    moved: list[int] = field(default_factory=list)
-    skipped: dict[int, str] = field(default_factory=dict)
-
-
-def retry(selection: Selection, reason: str = "") -> RetryResult:
+def retry(selection: Selection, reason: str = "") -> MoveResult:
     """Run failed or cancelled jobs again with all attempts; finished phases, qualities and the checkpoint stay."""
-    return again(selection, retry_batch, reason, NOT_RETRYABLE)
+    return by_batch(selection, partial(retry_batch, reason=reason), NOT_RETRYABLE)
 
 
-def requeue(selection: Selection, reason: str = "") -> RetryResult:
+def requeue(selection: Selection, reason: str = "") -> MoveResult:
     """Run ended jobs, completed ones too, again from nothing."""
-    return again(selection, requeue_batch, reason, NOT_ENDED)
-
-
-Batch = Callable[[Sequence[int], str], list[int]]
-
-
-def again(selection: Selection, move_batch: Batch, reason: str, otherwise: str) -> RetryResult:
-    result = RetryResult()
-    for ids in batches(selection):
-        moved, duplicates = move_each_if_needed(ids, move_batch, reason)
-        result.moved += moved
-        result.skipped |= dict.fromkeys(sorted(set(ids) - set(moved)), otherwise) | dict.fromkeys(duplicates, DUPLICATE)
-    return result
-
-
-def move_each_if_needed(ids: Sequence[int], move_batch: Batch, reason: str) -> tuple[list[int], list[int]]:
-    """A batch that meets a duplicate is done job by job: the unique index says which one cannot go."""
-    try:
-        return move_batch(ids, reason), []
-    except IntegrityError:
-        if len(ids) == 1:
-            return [], list(ids)
-    parts = [move_each_if_needed([job_id], move_batch, reason) for job_id in ids]
-    return [pk for moved, _ in parts for pk in moved], [pk for _, duplicates in parts for pk in duplicates]
+    return by_batch(selection, partial(requeue_batch, reason=reason), NOT_ENDED)
 
 
 # What any new run begins with. The progress stays: by `progressed_at` a claim knows that there are parts to hand over.

@@ -87,6 +87,21 @@ def move(
         wake_up.send(job.queue for job in jobs)
 
 
+def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **changes: Any) -> None:
+    """Change locked jobs that wait and go on waiting, in another place or with another hold."""
+    if not jobs:
+        return
+    for job in jobs:
+        if job.status != Status.PENDING:
+            raise TransitionRefused(job_id=job.pk, status=job.status, to=Status.PENDING)
+    ids = [job.pk for job in jobs]
+    events.record_of(ids, event, reason=reason)
+    if write(jobs, changes, NOTHING) != len(ids):
+        raise MovedMeanwhile(jobs=ids, number=len(ids))
+    recount(jobs, changes.get("queue"), changes.get("hold"))
+    wake_up.send_if_soon(ids)
+
+
 def write(jobs: Sequence[AnyJob], changes: Mapping[str, Any], given: Mapping[str, Any]) -> int:
     """Write the changes into the rows that are still as they were locked; returns how many."""
     claims = {job.claim_id for job in jobs}
@@ -139,6 +154,15 @@ def count(jobs: Sequence[AnyJob], into: Bucket | None) -> None:
         changes[queue, bucket_of(status, hold)] -= number
         if into is not None:
             changes[queue, into] += number
+    counts.add(changes)
+
+
+def recount(jobs: Sequence[AnyJob], queue: str | None, hold: str | None) -> None:
+    """Count waiting jobs out of where they were, and in where they wait now (None: as before)."""
+    changes: Counter[tuple[str, Bucket]] = Counter()
+    for (old, kept), number in Counter((job.queue, job.hold) for job in jobs).items():
+        changes[old, bucket_of(Status.PENDING, kept)] -= number
+        changes[queue or old, bucket_of(Status.PENDING, kept if hold is None else hold)] += number
     counts.add(changes)
 
 

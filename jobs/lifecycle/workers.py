@@ -8,7 +8,7 @@ from django.db.models import Case, Count, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from jobs.db import Now, transactional
-from jobs.exceptions import InvalidInput, WorkerNotFound
+from jobs.exceptions import InvalidInput, WorkerNotFound, WorkerNotGone
 from jobs.given import Among, GivenList
 from jobs.lifecycle import events, grace
 from jobs.lifecycle.new_job import check_queue, check_text
@@ -94,17 +94,27 @@ def disable(worker_id: UUID, reason: str = "") -> Worker:
 
 
 @transactional
-def enable(worker_id: UUID) -> Worker:
+def enable(worker_id: UUID, reason: str = "") -> Worker:
     """Back to offline: its next heartbeat, if it still lives, makes it idle or busy."""
     return _set(
-        worker_id, EventName.WORKER_ENABLED, "", only=Q(status=WorkerStatus.DISABLED), status=WorkerStatus.OFFLINE
+        worker_id, EventName.WORKER_ENABLED, reason, only=Q(status=WorkerStatus.DISABLED), status=WorkerStatus.OFFLINE
     )
 
 
 @transactional
-def drain(worker_id: UUID) -> Worker:
+def drain(worker_id: UUID, reason: str = "") -> Worker:
     """Ask a worker to finish what it runs, claim nothing more, and exit."""
-    return _set(worker_id, None, "", drain_requested=True)
+    return _set(worker_id, EventName.WORKER_DRAINED, reason, only=Q(drain_requested=False), drain_requested=True)
+
+
+@transactional
+def remove(worker_id: UUID, reason: str = "") -> None:
+    """Forget a worker that is gone. What it did keeps its name."""
+    worker = find(Worker.objects.select_for_update(), worker_id)
+    if worker.status != WorkerStatus.OFFLINE or Job.objects.running().filter(worker=worker).exists():
+        raise WorkerNotGone(name=worker.name, status=worker.status)
+    events.record([events.of_worker(worker, EventName.WORKER_REMOVED, reason)])
+    worker.delete()
 
 
 @transactional
@@ -115,9 +125,9 @@ def sign_off(worker_id: UUID) -> Worker:
     )
 
 
-def _set(worker_id: UUID, event: EventName | None, reason: str, only: Q = ANY, **changes: Any) -> Worker:
+def _set(worker_id: UUID, event: EventName, reason: str, only: Q = ANY, **changes: Any) -> Worker:
     worker = find(Worker.objects.select_for_update(no_key=True), worker_id)
-    if Worker.objects.filter(only, pk=worker_id).update(**changes) and event:
+    if Worker.objects.filter(only, pk=worker_id).update(**changes):
         events.record([events.of_worker(worker, event, reason)])
     worker.refresh_from_db()
     return worker

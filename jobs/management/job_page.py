@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from jobs.management.durations import full_time, human_duration
 from jobs.management.tables import Cell, Column, bar, facts, heading, state, table
 from jobs.management.text import printable_lines
 from jobs.models import JobEvent, PhaseProgress, QualityProgress, Worker
+from jobs.readable import full_time, human_duration
 from jobs.sanitise import printable
 from jobs.selectors.clock import database_now
 from jobs.selectors.timeline import timeline

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from jobs.management.durations import clock_time, human_duration
 from jobs.management.tables import Cell, Column, heading, state, table
+from jobs.readable import clock_time, human_duration
 from jobs.sanitise import printable
 from jobs.selectors.clock import database_now
 from jobs.selectors.depth import Depth, Depths, queue_depths

@@ -92,3 +92,8 @@ def due_by_queue() -> list[tuple[str, int, datetime]]:
         return []
     due = Job.objects.due().order_by().values("queue").annotate(jobs=Count("pk"), since=Min("run_after"))
     return list(due.values_list("queue", "jobs", "since"))
+
+
+def queue_names() -> list[str]:
+    """Every queue that has or had jobs, or that somebody has set something for."""
+    return sorted({queue for queue, _, _ in counted()} | set(Queue.objects.values_list("name", flat=True)))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import reduce
 from operator import or_
+from uuid import UUID
 
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -26,14 +27,17 @@ class JobFilter:
     queue: str | None = None
     scope: str | None = None
     kind: str | None = None
+    worker: UUID | None = None  # who has it, or had it last
     older_than: timedelta | None = None
+    newer_than: timedelta | None = None
+    text: str = ""  # an id, or a part of the subject, the dedupe key or the error
 
 
 def find_jobs(which: JobFilter) -> JobQuerySet:
-    jobs = Job.objects.filter(conditions(which))
+    jobs = Job.objects.filter(conditions(which), times(which))
     if which.states:
         jobs = jobs.in_states(known(which.states, ShownState))
-    return jobs
+    return jobs.filter(mentioning(which.text)) if which.text else jobs
 
 
 def conditions(which: JobFilter) -> Q:
@@ -48,10 +52,33 @@ def conditions(which: JobFilter) -> Q:
         condition &= Q(scope=check_text("scope", which.scope, 200))
     if which.kind is not None:
         condition &= Q(kind=check_text("kind", which.kind, 100))
+    if which.worker is not None:
+        condition &= Q(last_worker_id=which.worker)
+    return condition
+
+
+def times(which: JobFilter) -> Q:
+    """A job is as old as its end, or as long as it has none, as its enqueueing."""
+    condition = Q()
     if which.older_than is not None:
         ago = Now() - which.older_than
         condition &= Q(finished_at__lt=ago) | Q(finished_at=None, enqueued_at__lt=ago)
+    if which.newer_than is not None:
+        ago = Now() - which.newer_than
+        condition &= Q(finished_at__gte=ago) | Q(finished_at=None, enqueued_at__gte=ago)
     return condition
+
+
+def mentioning(text: str) -> Q:
+    """A number is an id, and found at once. All else, a number in quotes too, is looked for in the texts.
+
+    Whether there is such a job must not matter: who clears all that match would go on with what mentions its number.
+    """
+    check_text("text", text, 500)
+    if text.isascii() and text.isdecimal():
+        return Q(pk=min(int(text), 2**63 - 1))
+    text = text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
+    return Q(subject__icontains=text) | Q(dedupe_key__icontains=text) | Q(last_error__icontains=text)
 
 
 def any_of(conditions: Iterable[Q]) -> Q:

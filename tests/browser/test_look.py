@@ -24,7 +24,8 @@ SIZES = {"wide": (1280, 900), "tablet": (768, 1024), "narrow": (360, 740), "tiny
 
 # The contrast of each text that is shown with what is behind it, by the formula of WCAG; the lowest, and whose it is.
 CONTRAST = """
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+  const parse = (text) => numbers(text).map((c, i) => (text.startsWith('color(') && i < 3 ? 255 * c : c));
   const light = (rgb) => rgb.slice(0, 3).map((c) => c / 255)
     .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.management.durations import LONGEST, human_duration, parse_duration
+from jobs.management.durations import LONGEST, parse_duration
+from jobs.readable import human_duration
 
 
 @pytest.mark.parametrize(

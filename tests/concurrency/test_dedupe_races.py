@@ -5,11 +5,12 @@ from functools import partial
 import pytest
 from django.db import transaction
 
+from jobs.lifecycle.by_batch import DUPLICATE
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.enqueue import enqueue, enqueue_many
 from jobs.lifecycle.finish import complete
 from jobs.lifecycle.new_job import NewJob
-from jobs.lifecycle.retry import DUPLICATE, retry
+from jobs.lifecycle.retry import retry
 from jobs.models import Job, JobEvent, QueueDelta
 from jobs.states import Status
 from tests.concurrency.threads import Running, rolled_back, together

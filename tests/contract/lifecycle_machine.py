@@ -12,6 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from jobs.handlers.base import ClaimRef, Outcome, QualityReport, Report
 from jobs.lifecycle import cancel, claim, clear, enqueue, finish, heartbeat, queues, reap, report, retry, start, workers
+from jobs.lifecycle.move_to_queue import move_to_queue
+from jobs.lifecycle.run_now import run_now
 from jobs.models import Worker
 from jobs.selectors.clock import database_now
 from jobs.states import TERMINAL, QualityStatus, Status, WorkerStatus
@@ -70,7 +72,7 @@ class Lifecycle(RuleBasedStateMachine):
         running, workers = self.model.running(), self.model.workers
         verbs = list(ALWAYS)
         verbs += ["finish", "report", "start", "repeat_a_claim"] * bool(self.refs)
-        verbs += ["cancel", "run_again", "clear"] * bool(self.model.jobs)
+        verbs += ["cancel", "run_again", "clear", "run_now", "move"] * bool(self.model.jobs)
         verbs += ["claim"] * 4 * any(self.model.candidates(worker, []) for worker in workers)
         verbs += (["finish"] * 4 + ["start", "report", "time_passes"]) * any(job.lease_left > 0 for job in running)
         verbs += ["reap"] * 4 * any(job.lease_left <= 0 for job in running)
@@ -234,6 +236,26 @@ class Lifecycle(RuleBasedStateMachine):
         assert (result.moved, list(result.skipped)) == (([job.id], []) if moves else ([], [job.id]))
         if moves:
             job.again(from_nothing=from_nothing)
+
+    def run_now(self, draw):
+        """Of those that are due, some still have their hold: to take it off early makes no difference."""
+        job = self.pick_job(draw)
+        moved = run_now(job.id).moved
+        if job.status == Status.PENDING and job.due_in > 0:
+            assert moved == [job.id]
+        elif job.status != Status.PENDING:
+            assert moved == []
+        if moved:
+            job.due_in = 0
+
+    def move(self, draw):
+        job, queue = self.pick_job(draw), draw(st.sampled_from(QUEUES), label="queue")
+        free = queue == job.queue or self.model.keeper(queue, job.key) is None
+        moves = job.status == Status.PENDING and free
+        result = move_to_queue(job.id, queue)
+        assert (result.moved, list(result.skipped)) == (([job.id], []) if moves else ([], [job.id]))
+        if moves:
+            job.queue = queue
 
     def clear(self, draw):
         job = self.pick_job(draw)

@@ -50,3 +50,8 @@ def test_a_priority_out_of_range_is_refused(priority):
     job = make_job()
     with pytest.raises(InvalidInput, match="from -100 to 100"):
         set_priority(job.pk, priority)
+
+
+def test_who_moved_it_is_in_its_history():
+    set_priority(make_job().pk, 5, "by anna")
+    assert JobEvent.objects.get(name="reprioritised").reason == "from 0 to 5, by anna"

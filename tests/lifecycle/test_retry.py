@@ -3,12 +3,13 @@
 import pytest
 
 from jobs.handlers.base import PhaseReport, QualityReport, Report
+from jobs.lifecycle.by_batch import DUPLICATE
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.finish import complete, fail
 from jobs.lifecycle.prune import prune_once
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.report import report
-from jobs.lifecycle.retry import DUPLICATE, NOT_ENDED, NOT_RETRYABLE, requeue, retry
+from jobs.lifecycle.retry import NOT_ENDED, NOT_RETRYABLE, requeue, retry
 from jobs.models import Job, JobEvent, PhaseProgress, QualityProgress
 from jobs.states import PhaseStatus, QualityStatus, Status
 from tests.factories import age, claimed, events_of, job_in, make_job, reload

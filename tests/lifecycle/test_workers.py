@@ -4,11 +4,11 @@ from uuid import uuid4
 
 import pytest
 
-from jobs.exceptions import InvalidInput, WorkerNotFound
+from jobs.exceptions import InvalidInput, WorkerNotFound, WorkerNotGone
 from jobs.lifecycle.finish import complete
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.reap import reap_once
-from jobs.lifecycle.workers import disable, drain, enable, register, sign_off
+from jobs.lifecycle.workers import disable, drain, enable, register, remove, sign_off
 from jobs.models import JobEvent, Worker
 from jobs.process_identity import this_process
 from jobs.states import WorkerStatus, WorkerType
@@ -98,9 +98,37 @@ def test_enabling_a_worker_that_is_not_disabled_changes_nothing():
 
 def test_draining_is_remembered_until_the_worker_exits():
     worker = make_worker()
-    assert drain(worker.pk).drain_requested
+    assert drain(worker.pk, "by anna").drain_requested
     heartbeat(worker.pk)
+    drain(worker.pk)
     assert Worker.objects.get().drain_requested
+    assert JobEvent.objects.get(name="worker_drained").reason == "by anna"
+
+
+def test_a_worker_that_is_gone_can_be_removed():
+    worker = make_worker()
+    sign_off(worker.pk)
+    remove(worker.pk, "by anna")
+    assert not Worker.objects.exists()
+    assert events_of_worker(worker.pk) == ["worker_online", "worker_offline", "worker_removed"]
+
+
+def test_a_worker_that_lives_or_is_disabled_stays():
+    worker = make_worker()
+    with pytest.raises(WorkerNotGone, match="is idle"):
+        remove(worker.pk)
+    disable(worker.pk)
+    with pytest.raises(WorkerNotGone, match="is disabled"):
+        remove(worker.pk)
+    assert Worker.objects.exists()
+
+
+def test_an_offline_worker_stays_while_a_job_is_in_its_name():
+    worker = make_worker()
+    claimed(worker)
+    sign_off(worker.pk)
+    with pytest.raises(WorkerNotGone, match="still has a running job"):
+        remove(worker.pk)
 
 
 def test_a_worker_that_exits_says_so():
@@ -110,7 +138,7 @@ def test_a_worker_that_exits_says_so():
     assert events_of_worker(worker) == ["worker_online", "worker_offline"]
 
 
-@pytest.mark.parametrize("verb", [disable, enable, drain, sign_off])
+@pytest.mark.parametrize("verb", [disable, enable, drain, remove, sign_off])
 def test_a_worker_that_does_not_exist_is_told_so(verb):
     worker_id = uuid4()
     with pytest.raises(WorkerNotFound, match=str(worker_id)):

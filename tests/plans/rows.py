@@ -36,6 +36,11 @@ SELECT {VALUES}, 'running', '', '', false, now(), 1, now(), %s, %s, now(), now()
 FROM generate_series(1, %s) n
 """
 
+TOTALS = """
+INSERT INTO jobs_queuetotal (queue, bucket, jobs)
+SELECT queue, CASE WHEN hold = 'scheduled' THEN 'scheduled' ELSE status END, count(*) FROM jobs_job GROUP BY 1, 2
+"""
+
 
 def run(statement: str, *parameters: str | int) -> None:
     with connection.cursor() as cursor:
@@ -55,6 +60,13 @@ def add_pending(how_many: int, *, due_in: str = "0 seconds") -> None:
 
 def add_running(how_many: int, worker_id: UUID, claim_id: UUID, *, lease: str = "2 minutes") -> None:
     run(RUNNING_JOBS, str(claim_id), str(worker_id), lease, how_many)
+
+
+def count() -> None:
+    """Set the counters to what the table holds."""
+    run("DELETE FROM jobs_queuetotal")
+    run("DELETE FROM jobs_queuedelta")
+    run(TOTALS)
 
 
 def analyse() -> None:

@@ -22,6 +22,7 @@ from jobs.lifecycle.selection import ids_of
 from jobs.models import Job
 from jobs.process_identity import this_process
 from jobs.selectors.depth import queue_depths
+from jobs.selectors.job_pages import job_page, matching
 from jobs.selectors.jobs import JobFilter, find_jobs
 from jobs.selectors.schedule import next_due_in
 from jobs.selectors.workers import holdings
@@ -171,3 +172,40 @@ def test_retry_by_filter_finds_failed_jobs_without_the_others(site):
 def test_retry_by_scope_reads_the_jobs_of_the_scope(site):
     which = find_jobs(JobFilter(statuses=("failed", "cancelled"), scope="library0"))
     assert_frugal(scans_of(partial(retry, which)), at_most=10 * rows.FINISHED // 1000)
+
+
+@pytest.fixture
+def counted(site):
+    """The counters say what the table holds."""
+    rows.count()
+
+
+@pytest.mark.parametrize("state", ["claimed", "expired", "stalled"])
+def test_a_page_of_running_jobs_reads_running_jobs(site, counted, state):
+    assert_frugal(scans_of(partial(job_page, JobFilter(states=(state,)))), at_most=HELD + DESERTED)
+
+
+@pytest.mark.parametrize("state", ["unclaimed", "scheduled", "retrying"])
+def test_a_page_of_waiting_jobs_reads_waiting_jobs(site, counted, state):
+    assert_frugal(scans_of(partial(job_page, JobFilter(states=(state,)))), at_most=READY + LATER + DUE)
+
+
+def test_a_page_of_failed_jobs_reads_failed_jobs(site, counted):
+    failed, stale = rows.FINISHED // 20, rows.FINISHED // 10
+    which = JobFilter(states=("failed",), queue="q0")
+    assert_frugal(scans_of(partial(job_page, which)), at_most=failed + stale)
+
+
+@pytest.mark.parametrize("which", [JobFilter(), JobFilter(states=("completed",)), JobFilter(queue="q1")])
+def test_a_page_of_what_there_is_much_of_reads_little_more_than_itself(site, counted, which):
+    middle = rows.FINISHED // 2 + Job.objects.order_by("pk").values_list("pk", flat=True)[:1].get()
+    for where in ({}, {"before": middle}, {"after": middle}):
+        scans = scans_of(partial(job_page, which, **where))
+        assert {scan.index for scan in scans} == {"jobs_job_pkey"}, scans
+        assert sum(scan.visited for scan in scans) <= READY + LATER + DUE + HELD + DESERTED + 600, scans
+
+
+def test_the_next_batch_of_all_that_match_is_found_by_index(site, counted):
+    first = Job.objects.order_by("pk").values_list("pk", flat=True)[:1].get()
+    scans = scans_of(partial(matching, JobFilter(states=("failed",)), after=first, upto=2**62, size=500))
+    assert "Seq Scan" not in {scan.node for scan in scans}

@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from jobs.exceptions import InvalidInput, JobNotFound
-from jobs.handlers.base import ClaimRef, Report
-from jobs.lifecycle.finish import fail
+from jobs.handlers.base import ClaimRef, Outcome, Report
+from jobs.lifecycle.cancel import cancel
+from jobs.lifecycle.finish import fail, finish_one
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.report import report
 from jobs.models import Job
@@ -116,3 +117,52 @@ def test_the_timeline_is_the_jobs_own_history_oldest_first():
     job = Job.objects.get(pk=ref.job_id)
     assert [event.name for event in timeline(job)] == ["enqueued", "claimed", "retrying", "claimed"]
     assert [event.attempt for event in timeline(job)] == [0, 1, 1, 2]
+
+
+def test_jobs_are_found_by_who_has_or_had_them():
+    mine, other = make_worker("mine"), make_worker("other")
+    held = claimed(mine)
+    ended = claimed(mine, queue="q")
+    finish_one(Outcome.completed(ended))
+    claimed(other, queue="r")
+    assert found(worker=mine.pk) == {held.job_id, ended.job_id}
+
+
+def test_newer_than_looks_at_the_end_if_there_is_one():
+    ended, waiting = job_in(Status.COMPLETED), make_job()
+    age(3600)
+    young = make_job()
+    cancel(waiting.pk)
+    assert found(newer_than=timedelta(minutes=30)) == {young.pk, waiting.pk}
+    assert found(older_than=timedelta(minutes=30)) == {ended.pk}
+
+
+def test_text_is_looked_for_in_subject_key_and_error():
+    subject, key = make_job(subject="The Film.mkv"), make_job(dedupe_key="film-7")
+    broken = claimed(queue="q")
+    finish_one(Outcome.failed(broken, "no space for FILM", fatal=True))
+    make_job(subject="100 % other_things")
+    assert found(text="film") == {subject.pk, key.pk, broken.job_id}
+    assert found(text="100 %") == found(text="r_t")
+    assert found(text="rxt") == set()
+
+
+def test_a_number_is_an_id_and_in_quotes_a_text():
+    first = make_job()
+    second = make_job(subject=f"copy of {first.pk}")
+    assert found(text=str(first.pk)) == {first.pk}
+    assert found(text=f"of {first.pk}") == found(text=f'"{first.pk}"') == {second.pk}
+    make_job(subject="about 123456789012345678901")
+    assert found(text="123456789012345678901") == set()
+    Job.objects.filter(pk=first.pk).delete()
+    assert found(text=str(first.pk)) == set()
+
+
+def test_every_state_finds_its_own():
+    jobs: dict[str, list[int]] = {state: [] for state in ShownState}
+    for status in Status:
+        job = job_in(status, queue=status)
+        jobs[state_of(job)].append(job.pk)
+    for state, expected in jobs.items():
+        assert found(states=(state,)) == set(expected)
+    assert found(states=("failed", "claimed")) == {*jobs[ShownState.FAILED], *jobs[ShownState.CLAIMED]}

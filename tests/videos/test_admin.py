@@ -20,7 +20,7 @@ from jobs.models import Job
 from jobs.states import QualityStatus, Status
 from jobs.videos.lifecycle.retranscode import retranscode
 from jobs.videos.models import Video
-from tests.admin.test_admin import ESCAPED, HOSTILE, logged_in, staff
+from tests.admin.visits import ESCAPED, HOSTILE, logged_in, staff
 from tests.factories import reload
 from tests.videos.library import (
     begun,

@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 from jobs.management.arguments import whole_number
 from jobs.management.base import JobyardCommand
 from jobs.management.documents import LARGE, job_document
-from jobs.management.durations import human_duration
 from jobs.management.selection import add_filter, job_filter
 from jobs.management.tables import Cell, Column, state, table
+from jobs.readable import human_duration
 from jobs.selectors.clock import database_now
 from jobs.selectors.jobs import find_jobs
 from jobs.states import Status

@@ -7,8 +7,8 @@ from django.core.management.base import CommandParser
 
 from jobs.management.base import JobyardCommand
 from jobs.management.documents import row_document
-from jobs.management.durations import human_duration
 from jobs.management.tables import Cell, Column, state, table
+from jobs.readable import human_duration
 from jobs.selectors.clock import database_now
 from jobs.selectors.worker_list import list_workers
 from jobs.states import WorkerStatus

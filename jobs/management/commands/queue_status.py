@@ -7,9 +7,9 @@ from django.core.management.base import CommandParser
 
 from jobs.management.arguments import interval
 from jobs.management.base import JobyardCommand
-from jobs.management.durations import full_time
 from jobs.management.repeat import repeat
 from jobs.management.status_page import read_status
+from jobs.readable import full_time
 
 REDRAW = "\x1b[H\x1b[J"  # to the upper left corner, and clear what is below
 

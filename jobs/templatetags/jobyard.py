@@ -1,0 +1,62 @@
+"""How the admin's pages show states, progress, times and JSON; texts of others are escaped by the templates."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from jobs.readable import full_time, human_duration
+
+register = template.Library()
+register.filter("full_time", full_time)
+
+
+@register.filter
+def badge(state: str) -> SafeString:
+    """A word and a colour: whoever sees no colour still reads the word."""
+    return format_html('<span class="jy-badge jy-{}">{}</span>', state, str(state).replace("_", " "))
+
+
+@register.simple_tag
+def bar(percent: int, of: str) -> SafeString:
+    drawn = '<span class="jy-bar"><progress max="100" value="{0}" aria-label="Progress of {1}"></progress>{0} %</span>'
+    return format_html(drawn, percent, of)
+
+
+@register.simple_tag
+def ago(moment: datetime | None, now: datetime) -> SafeString | str:
+    """How long ago, with the moment itself for whoever points at it."""
+    if moment is None:
+        return "–"
+    seconds = (now - moment).total_seconds()
+    told = f"{human_duration(seconds)} ago" if seconds >= 0 else f"in {human_duration(-seconds)}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), full_time(moment), told)
+
+
+@register.filter
+def seconds(number: float | None) -> str:
+    return "–" if number is None else human_duration(number)
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """A count for people; ids are never written so."""
+    return f"{number:,}"
+
+
+@register.filter
+def first_line(text: str) -> str:
+    return text.split("\n", 1)[0][:120]
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@register.filter
+def get(mapping: dict[str, Any], key: str) -> Any:
+    return mapping.get(key)

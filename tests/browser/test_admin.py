@@ -1,0 +1,83 @@
+"""The admin's pages in a browser: readable in light and dark, wide and narrow, under a strict policy."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+
+from jobs.handlers.base import PhaseReport, QualityReport, Report
+from jobs.lifecycle.queues import pause
+from jobs.lifecycle.report import report
+from jobs.models import Job, Worker
+from jobs.states import PhaseStatus, QualityStatus, Status
+from tests.admin.visits import HOSTILE, logged_in
+from tests.browser.screen import Screen
+from tests.browser.test_look import CONTRAST, NAMELESS
+from tests.factories import claimed, job_in, make_job, make_worker, reload
+
+pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
+LONG = "/media/library/" + "Donaudampfschifffahrtsgesellschaftskapitän" * 3
+SIZES = {"wide": (1280, 900), "tablet": (800, 1024), "narrow": (360, 740)}
+
+
+@pytest.fixture
+def site(screen: Screen) -> Screen:
+    """An operator before a site with jobs in several states."""
+    ref = claimed(make_worker("media-1"), queue="media", subject=LONG, payload={"path": LONG})
+    phase = PhaseReport("encode", 0, PhaseStatus.RUNNING, 40)
+    quality = QualityReport("720p", QualityStatus.IN_PROGRESS, progress=30, segments_completed=3, segments_total=10)
+    report(Report(ref, 40, "encoding", [phase], [quality]))
+    job_in(Status.FAILED, subject=HOSTILE), job_in(Status.COMPLETED), make_job(queue="mail")
+    Job.objects.filter(status=Status.FAILED).update(last_error=HOSTILE + LONG, last_traceback=HOSTILE + "\n" + LONG)
+    pause("mail", "too many bounces")
+    client = logged_in(User.objects.create_superuser("anna", password=None))
+    screen.log_in(client.cookies["sessionid"].value)
+    return screen
+
+
+def pages() -> dict[str, str]:
+    running, failed = Job.objects.get(status=Status.RUNNING), Job.objects.get(status=Status.FAILED)
+    worker = Worker.objects.get(name="media-1")
+    return {
+        "jobs": "/admin/jobs/job/",
+        "running": f"/admin/jobs/job/{running.pk}/change/",
+        "failed": f"/admin/jobs/job/{failed.pk}/change/",
+        "workers": "/admin/jobs/worker/",
+        "worker": f"/admin/jobs/worker/{worker.pk}/change/",
+        "queues": "/admin/jobs/queue/",
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_fit_are_readable_and_have_names_for_everything(site: Screen, size: str, scheme: str):
+    site.scheme(scheme)
+    for name, address in pages().items():
+        site.resize(*SIZES[size])
+        site.open(address)
+        assert site.run("return document.documentElement.scrollWidth - innerWidth") <= 0, name
+        contrast, where = site.run(CONTRAST.replace("'body *'", "'#content *'"))
+        assert contrast >= 4.5, f"{name}: {where}"
+        assert not site.run(NAMELESS), name
+        site.save_picture(f"admin-{name}-{size}-{scheme}")
+
+
+def test_a_failed_job_is_retried_from_its_page(site: Screen):
+    failed = Job.objects.get(status=Status.FAILED)
+    site.open(f"/admin/jobs/job/{failed.pk}/change/")
+    site.driver.find_element(By.XPATH, "//button[text()='Retry']").click()
+    assert "1 job retried." in site.text(".messagelist")
+    assert reload(failed).status == Status.PENDING
+
+
+def test_all_jobs_on_the_page_are_selected_at_once_and_asked_about(site: Screen):
+    site.open("/admin/jobs/job/")
+    site.driver.find_element(By.CSS_SELECTOR, "[data-select-all]").click()
+    Select(site.driver.find_element(By.ID, "jy-action")).select_by_visible_text("Clear")
+    site.driver.find_element(By.XPATH, "//button[text()='with those selected']").click()
+    assert re.search(r"Clear: 4\s+jobs", site.text(".jy-number"))
+    site.driver.find_element(By.CSS_SELECTOR, "button[name=confirmed]").click()
+    assert "2 jobs cleared." in site.text(".messagelist")
+    assert set(Job.objects.values_list("status", flat=True)) == {Status.PENDING, Status.RUNNING}
