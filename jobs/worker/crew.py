@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from time import monotonic
 
@@ -16,6 +15,7 @@ from jobs.handlers.base import ClaimedJob, ClaimRef
 from jobs.worker.board import PLACES, Board
 from jobs.worker.messages import Order, Reason, Reply, Run, Stop, Word
 from jobs.worker.nursery import CannotFork, Nursery
+from jobs.worker.pipes import read, shut, write
 
 logger = logging.getLogger("jobs.worker")
 CRASHES_TO_GIVE_UP, CRASH_WINDOW = 5, 300.0
@@ -186,37 +186,6 @@ class ChildHandle:
             thread.join()
         self.connection.close()
         self.board.close()
-
-
-def read(handle: ChildHandle, connection: Connection, on_words: OnWords, on_hung_up: OnEnd) -> None:
-    try:
-        while True:
-            on_words(handle, connection.recv())
-    except (EOFError, OSError):
-        pass  # it has hung up, as all do in the end
-    except Exception:  # what cannot be read: nothing that follows can be trusted
-        logger.exception("a child cannot be understood and is killed pid=%d", handle.pid)
-        handle.kill()
-    on_hung_up(handle)
-
-
-def write(connection: Connection, orders: "SimpleQueue[Order | None]") -> None:
-    try:
-        while (order := orders.get()) is not None:
-            connection.send(order)
-    except OSError:
-        pass  # the child is gone: who reads from it notices
-    except Exception:
-        logger.exception("a child cannot be told what to do")  # it ends when it sees the end of its orders
-    shut(connection, socket.SHUT_WR)  # the child sees the end of its orders, and can still say its last words
-
-
-def shut(connection: Connection, how: int) -> None:
-    try:
-        with socket.socket(fileno=os.dup(connection.fileno())) as end:
-            end.shutdown(how)
-    except OSError:
-        pass  # it is closed already
 
 
 @dataclass
