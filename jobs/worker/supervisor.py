@@ -54,10 +54,11 @@ class Supervisor:
         self.crew = Crew(
             nursery, options.processes, options.concurrency, self.later(self.on_words), self.later(self.on_hung_up)
         )
+        reaps = options.reaps and conf.REAP_INTERVAL > 0
         self.clerk = Clerk(
             client,
             self.ledger,
-            reaps_first=options.reaps,
+            reaps_first=reaps,
             on_registered=self.later(self.on_registered),
             on_found=self.later(self.on_found),
             on_finished=self.later(self.on_finished),
@@ -66,7 +67,7 @@ class Supervisor:
         self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
         self.wake_ups = WakeUps(client, self.later(self.look_soon), [share.name for share in options.queues])
         self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups]
-        if options.reaps and conf.REAP_INTERVAL > 0:
+        if reaps:
             self.helpers.append(Reaper(client, folders))
         self.intake = Intake(options, self.crew, self.clerk, self.ledger, self.wake_ups)
         self.shutdown = Shutdown(self.crew, self.clerk)

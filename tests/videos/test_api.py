@@ -125,7 +125,7 @@ def test_a_new_version_of_all_qualities_is_ordered(program):
     answer = post_json(program, f"{VIDEOS}/{video.pk}/retranscode", {})
     assert (answer.status_code, answer.json()["status"], answer.json()["created"]) == (202, "ready", True)
     job = Job.objects.get(pk=answer.json()["job"])
-    assert (job.payload["qualities"], job.payload["strict"], job.payload["carry"]) == (None, False, None)
+    assert (job.payload["qualities"], job.payload["strict"], job.payload["carry"]["qualities"]) == (None, False, [])
 
 
 def test_a_new_version_of_some_qualities_is_ordered_and_twice_is_once(program):

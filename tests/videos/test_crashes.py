@@ -1,11 +1,9 @@
 """Workers that are killed while they transcode: the next one goes on, and the log proves from where."""
 
-import os
 import re
 import signal
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ from jobs.videos.models import Video
 from tests.factories import reload
 from tests.videos import sources
 from tests.videos.checker import check
-from tests.worker.stage import SHORT, Stage, WorkerProcess, is_alive
+from tests.worker.stage import SHORT, Stage, WorkerProcess, is_alive, thaw
 
 pytestmark = pytest.mark.once
 
@@ -138,10 +136,3 @@ def job_of(video: Video) -> Job:
 def reload_version(video: Video) -> str:
     video.refresh_from_db()
     return video.version
-
-
-def thaw(pids: list[int]) -> None:
-
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)

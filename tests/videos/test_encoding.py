@@ -15,16 +15,18 @@ import pytest
 
 from jobs.exceptions import Cancelled
 from jobs.handlers.commands import Commands
+from jobs.videos.transcoding import encoding as encoding_module
 from jobs.videos.transcoding import ladder as ladder_module
-from jobs.videos.transcoding.chunks import frames_in
+from jobs.videos.transcoding.chunks import Chunk, frames_in
 from jobs.videos.transcoding.disk import estimate, require_room
-from jobs.videos.transcoding.encoding import Encoded, encode_all
+from jobs.videos.transcoding.encoders import CPU
+from jobs.videos.transcoding.encoding import Encoded, encode_all, parallel
 from jobs.videos.transcoding.errors import DiskFull, Refused
 from jobs.videos.transcoding.ladder import Ladder, Rung, ladder_for
 from jobs.videos.transcoding.manifest import Rendition
 from jobs.videos.transcoding.probe import probe
 from jobs.videos.transcoding.progress import Stalled
-from jobs.videos.transcoding.rendition import Advance
+from jobs.videos.transcoding.rendition import Advance, Encoding
 from jobs.videos.transcoding.task import Task
 from tests.videos import sources
 
@@ -210,6 +212,39 @@ def test_a_program_that_says_nothing_is_found_stalled_and_ended(room: Room, tmp_
     settings.JOBS_FFMPEG, settings.JOBS_VIDEO_ENCODERS = str(program), "libx264"
     room.ladder = replace(room.ladder, audio_rate=0)
     assert {type(error) for error in room.encode().failed.values()} == {Stalled}
+
+
+def test_a_program_that_says_that_it_is_done_and_fails_has_failed(room: Room, tmp_path: Path, settings):
+    program = tmp_path / "ffmpeg"
+    program.write_text("#!/bin/sh\necho frame=140\necho progress=end\nexit 1\n")
+    program.chmod(0o755)
+    settings.JOBS_FFMPEG, settings.JOBS_VIDEO_ENCODERS = str(program), "libx264"
+    room.ladder = replace(room.ladder, audio_rate=0)
+    assert set(room.encode().failed) == {"180p", "90p"}
+
+
+def test_the_time_that_a_chunk_may_take_grows_with_its_length_and_size(room: Room):
+    large, small = (
+        Encoding(room.task, rung, CPU, logging.LoggerAdapter(logging.getLogger()), room.told)
+        for rung in (replace(room.ladder.rungs[0], width=3840, height=2160), room.ladder.rungs[0])
+    )
+    short, long = Chunk(0, 0, 60, False), Chunk(0, 0, 600, False)
+    assert small.time_for(short) < small.time_for(long) < large.time_for(long)
+    assert small.time_for(short) >= 120
+
+
+@pytest.mark.parametrize(
+    ("cores", "gigabytes", "at_once"), [(1, 8, 2), (2, 24, 2), (8, 24, 3), (8, 1, 1), (16, 2, 1), (2, 64, 2)]
+)
+def test_as_many_are_encoded_at_once_as_cores_and_memory_allow(room: Room, monkeypatch, cores, gigabytes, at_once):
+    monkeypatch.setattr(encoding_module, "cpu_count", lambda: cores)
+    monkeypatch.setattr(encoding_module, "memory_bytes", lambda: gigabytes * 2**30)
+    assert parallel(room.ladder.rungs) == at_once
+
+
+def test_an_operator_says_how_many_at_once(room: Room, settings):
+    settings.JOBS_VIDEO_PARALLEL = 7
+    assert parallel(room.ladder.rungs) == 7
 
 
 @pytest.fixture

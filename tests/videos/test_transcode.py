@@ -7,6 +7,7 @@ from pathlib import Path
 import av
 import pytest
 
+from jobs.handlers.ffmpeg import find_ffmpeg
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.finish import release
@@ -357,6 +358,33 @@ def test_a_source_of_one_picture_is_transcoded(studio: Studio, folder: Path):
     sources.ffmpeg(*sources.lavfi("testsrc2=size=64x36:rate=25:duration=0.04"), *sources.X264, source)
     video = studio.transcoded(source)
     assert video.status == "ready", studio.job_of(video).last_error  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("seconds", "from_second"), [(8, 1.9), (30, 4.9)])
+def test_the_thumbnail_shows_the_fifth_second_or_the_first_quarter(studio: Studio, folder: Path, seconds, from_second):
+    """Black before, white after."""
+    source = folder / f"turns-white-{seconds}.mp4"
+    graph = f"color=black:size=64x36:rate=10:duration={from_second}[a];"
+    graph += f"color=white:size=64x36:rate=10:duration={seconds - from_second}[b];[a][b]concat"
+    sources.ffmpeg("-filter_complex", graph, *sources.X264, source)
+    thumbnail = studio.folder_of(studio.transcoded(source)) / "thumbnail.jpg"
+    with av.open(str(thumbnail)) as container:
+        assert bytes(next(container.decode(video=0)).planes[0])[0] > 128
+
+
+def test_what_does_not_pass_the_check_is_not_published_and_made_anew(studio: Studio, folder, media, settings, tmp_path):
+    """A segment is lost after the join, as a bad disk would lose it."""
+    settings.JOBS_BACKOFF_BASE = 0
+    losing = tmp_path / "ffmpeg"
+    losing.write_text(f'#!/bin/sh\n{find_ffmpeg()} "$@" || exit\ncase "$*" in *concat*) rm segment_00000.m4s;; esac\n')
+    losing.chmod(0o755)
+    settings.JOBS_FFMPEG = str(losing)
+    video = studio.add(sources.landscape(folder))
+    assert studio.transcode().status == Status.PENDING
+    assert "The output is not as it should be" in studio.job_of(video).last_error
+    assert not (media / "videos").exists()
+    settings.JOBS_FFMPEG = ""
+    assert studio.transcode().status == Status.COMPLETED
 
 
 def test_a_per_cent_sign_in_the_work_directory_does_no_harm(folder: Path, media: Path, tmp_path: Path):

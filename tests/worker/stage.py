@@ -98,8 +98,9 @@ class WorkerProcess:
         while True:
             frozen = self.family()
             for pid in frozen:
-                os.kill(pid, signal.SIGSTOP)
-            wait_until(lambda pids=frozen: all(is_stopped(pid) for pid in pids))  # type: ignore[misc]
+                with suppress(ProcessLookupError):  # a program that ended just now
+                    os.kill(pid, signal.SIGSTOP)
+            wait_until(lambda pids=frozen: all(is_stopped(pid) or not is_alive(pid) for pid in pids))  # type: ignore[misc]
             if nobody_writes():
                 return frozen
             thaw(frozen)
