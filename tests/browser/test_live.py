@@ -13,7 +13,7 @@ from tests.browser.screen import Screen
 from tests.factories import claimed, make_worker
 from tests.videos.shelf import OLDER, VERSION, client_of, make_video, ready_video, transcode_job
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 PAGE = "/videos/film/"
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 

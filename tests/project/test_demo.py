@@ -10,7 +10,7 @@ from jobs.models import Job
 from jobs.videos.models import Video
 from tests.manage import manage
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]  # on the embedded database, as it is run
 
 
 def test_the_demo_transcodes_a_video_and_shows_what_became_of_each_job(tmp_path: Path):

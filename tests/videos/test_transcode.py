@@ -102,6 +102,21 @@ def test_every_sort_of_source_becomes_a_version_that_can_be_played(
     assert video.duration == pytest.approx(manifest.duration)
 
 
+SIZES = [(640, 360), (854, 480), (1280, 720), (1920, 1080), (2560, 1440), (3840, 2160)]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[1]}p")
+@pytest.mark.parametrize("portrait", [False, True], ids=["landscape", "portrait"])
+def test_every_size_becomes_every_rung_that_fits_into_it(studio: Studio, folder: Path, size, portrait):
+    width, height = reversed(size) if portrait else size
+    source = folder / f"{width}x{height}.mp4"
+    sources.ffmpeg(*sources.lavfi(f"testsrc2=size={width}x{height}:rate=10:duration=0.5"), *sources.X264, source)
+    video = studio.transcoded(source)
+    fitting = {f"{short}p": (long, short) for long, short in SIZES if short <= size[1]}
+    sizes = {name: (short, long) if portrait else (long, short) for name, (long, short) in fitting.items()}
+    check(studio.folder_of(video), duration=0.5, frame_rate=10, sizes=sizes, audio=False, frames=5)
+
+
 @pytest.mark.parametrize(
     "name", ["a b.mp4", 'it\'s "quoted".mp4', "-i.mp4", "größe 映画.mp4", "100%d.mp4", "file:x.mp4"]
 )
