@@ -13,6 +13,7 @@ from jobs.lifecycle.queues import pause, resume
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.workers import disable, drain
 from jobs.models import Job, JobEvent, Worker
+from jobs.models.ready_heads import ready_heads
 from jobs.selectors.clock import database_now
 from jobs.states import TERMINAL, Hold, Status, WorkerStatus
 from tests.factories import age, claimed, events_of, job_in, lease_end, make_job, make_worker, reload
@@ -96,6 +97,14 @@ def test_only_pending_jobs_are_taken(status):
     job_in(status)
     assert taken(make_worker()) == []
     assert taken(make_worker(), "default") == []
+
+
+def test_what_can_be_served_does_not_lie_in_a_paused_queue():
+    make_job(queue="asleep")
+    make_job(queue="awake")
+    pause("asleep")
+    assert [head.queue for head in ready_heads(paused=False)] == ["awake"]
+    assert {head.queue for head in ready_heads()} == {"asleep", "awake"}
 
 
 def test_a_paused_queue_gives_nothing_until_it_is_resumed():
