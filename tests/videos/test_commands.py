@@ -123,7 +123,7 @@ def test_the_sound_is_stereo_and_lasts_as_long_as_the_picture():
 
 def test_segments_are_named_without_their_folder():
     """A per cent sign in it would be taken for the pattern's."""
-    argv = commands.join_chunks("ffmpeg", Path("/work/100%/chunks.txt"), 6.0)
+    argv = commands.join_chunks("ffmpeg", Path("/folder/100%/chunks.txt"), 6.0)
     assert after(argv, "-hls_segment_filename") == "segment_%05d.m4s"
     assert argv[-1] == "playlist.m3u8"
 
