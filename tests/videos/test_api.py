@@ -1,12 +1,9 @@
 """Videos over HTTP, as a program uses them: looking, ordering a new version, removing."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from jobs.handlers.base import Outcome, QualityReport, Report
@@ -17,33 +14,10 @@ from jobs.models import Job
 from jobs.states import QualityStatus, Status
 from jobs.videos.models import Video
 from tests.factories import claimed
-from tests.videos.shelf import FILES, VERSION, client_of, make_video, ready_video, transcode_job
+from tests.videos.api_calls import VIDEOS, upload
+from tests.videos.shelf import FILES, VERSION, make_video, ready_video, transcode_job
 
-pytestmark = pytest.mark.django_db
-VIDEOS = "/api/videos"
-CONTENT = b"what a camera might have written"
-ALL = ("view_video", "add_video", "change_video", "delete_video")
-
-
-@pytest.fixture(autouse=True)
-def _media(settings: LazySettings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.STATIC_ROOT = tmp_path / "static"
-    settings.STATIC_ROOT.mkdir()  # where there is none, WhiteNoise warns
-
-
-@pytest.fixture
-def program() -> Client:
-    """Logged in, and may do everything with videos."""
-    return client_of(*ALL)
-
-
-def a_file(content: bytes = CONTENT, name: str = "holiday.mkv") -> SimpleUploadedFile:
-    return SimpleUploadedFile(name, content)
-
-
-def upload(client: Client, **fields: Any) -> Any:
-    return client.post(VIDEOS, {"file": a_file(), **fields})
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("site_folders")]
 
 
 def post_json(client: Client, address: str, body: Any, content_type: str = "application/json") -> Any:

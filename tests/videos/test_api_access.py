@@ -1,38 +1,16 @@
 """Who may use the HTTP API, and what is answered where nothing is."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from jobs.videos.models import Video
+from tests.videos.api_calls import ALL, VIDEOS, a_file
 from tests.videos.shelf import client_of, ready_video
 
-pytestmark = pytest.mark.django_db
-VIDEOS = "/api/videos"
-CONTENT = b"what a camera might have written"
-ALL = ("view_video", "add_video", "change_video", "delete_video")
-
-
-@pytest.fixture(autouse=True)
-def _media(settings: LazySettings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.STATIC_ROOT = tmp_path / "static"
-    settings.STATIC_ROOT.mkdir()  # where there is none, WhiteNoise warns
-
-
-@pytest.fixture
-def program() -> Client:
-    """Logged in, and may do everything with videos."""
-    return client_of(*ALL)
-
-
-def a_file(content: bytes = CONTENT, name: str = "holiday.mkv") -> SimpleUploadedFile:
-    return SimpleUploadedFile(name, content)
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("site_folders")]
 
 
 def post_json(client: Client, address: str, body: Any, content_type: str = "application/json") -> Any:

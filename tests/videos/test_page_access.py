@@ -1,80 +1,23 @@
 """The pages of videos: the list, who sees what, who orders a new version, and that texts of others stay texts."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from django.contrib.auth.models import User
-from django.test import Client
 from django.urls import reverse
 
-from jobs.handlers.base import ClaimRef, Outcome, PhaseReport, QualityReport, Report
+from jobs.handlers.base import Outcome, PhaseReport, QualityReport, Report
 from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.report import report
 from jobs.models import Job
 from jobs.states import PhaseStatus, QualityStatus, Status
-from jobs.videos.models import Video
 from tests.factories import claimed
 from tests.videos.shelf import VERSION, client_of, make_video, page_address, ready_video, transcode_job
+from tests.videos.visits import PLAYER, half_way, page, progress, running_video
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("site_folders")]
 HOSTILE = "<script>alert('x')</script>"
 ESCAPED = "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;"
-PLAYER = f'src="/videos/film/files/{VERSION}/master.m3u8"'
-
-
-@pytest.fixture(autouse=True)
-def _media(settings: LazySettings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.STATIC_ROOT = tmp_path / "static"
-    settings.STATIC_ROOT.mkdir()  # where there is none, WhiteNoise warns
-
-
-@pytest.fixture
-def viewer() -> Client:
-    return client_of("view_video", name="viewer")
-
-
-@pytest.fixture
-def editor() -> Client:
-    return client_of("view_video", "change_video", name="editor")
-
-
-def page(client: Client, address: str = page_address()) -> str:
-    answer = client.get(address)
-    assert answer.status_code == 200
-    return answer.content.decode()
-
-
-def progress(client: Client, slug: str = "film") -> dict[str, Any]:
-    answer = client.get(reverse("videos:progress", args=[slug]))
-    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-    return answer.json()
-
-
-def running_video(**fields: Any) -> tuple[Video, ClaimRef]:
-    job = transcode_job(max_attempts=2)
-    video = make_video(job=job, **fields)
-    return video, claimed(job=job)
-
-
-def half_way(ref: ClaimRef) -> None:
-    report(
-        Report(
-            ref,
-            progress=42,
-            phases=[PhaseReport("transcode", 2, PhaseStatus.RUNNING, 40)],
-            qualities=[
-                QualityReport(
-                    "720p", QualityStatus.IN_PROGRESS, 30, 10, 3, details={"fps": 47.96, "speed": 1.92, "eta": 72.4}
-                ),
-                QualityReport("360p", QualityStatus.COMPLETED, 100, 10, 10),
-                QualityReport("1080p", QualityStatus.SKIPPED),
-            ],
-        )
-    )
 
 
 # Ordering a new version

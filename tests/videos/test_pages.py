@@ -1,15 +1,10 @@
 """The page of a video: what it shows in each state of its job."""
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.conf import LazySettings
-from django.test import Client
-from django.urls import reverse
 
-from jobs.handlers.base import ClaimRef, Outcome, PhaseReport, QualityReport, Report
+from jobs.handlers.base import Outcome, PhaseReport, QualityReport, Report
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.clear import clear
 from jobs.lifecycle.finish import finish_one
@@ -17,65 +12,12 @@ from jobs.lifecycle.queues import pause
 from jobs.lifecycle.report import report
 from jobs.models import Job, PhaseProgress
 from jobs.states import PhaseStatus, QualityStatus
-from jobs.videos.models import Video
 from jobs.videos.shown.waiting import FAR
 from tests.factories import age, claimed, make_worker, reload
-from tests.videos.shelf import VERSION, client_of, make_video, page_address, ready_video, transcode_job
+from tests.videos.shelf import VERSION, make_video, ready_video, transcode_job
+from tests.videos.visits import PLAYER, half_way, page, progress, running_video
 
-pytestmark = pytest.mark.django_db
-PLAYER = f'src="/videos/film/files/{VERSION}/master.m3u8"'
-
-
-@pytest.fixture(autouse=True)
-def _media(settings: LazySettings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.STATIC_ROOT = tmp_path / "static"
-    settings.STATIC_ROOT.mkdir()  # where there is none, WhiteNoise warns
-
-
-@pytest.fixture
-def viewer() -> Client:
-    return client_of("view_video", name="viewer")
-
-
-@pytest.fixture
-def editor() -> Client:
-    return client_of("view_video", "change_video", name="editor")
-
-
-def page(client: Client, address: str = page_address()) -> str:
-    answer = client.get(address)
-    assert answer.status_code == 200
-    return answer.content.decode()
-
-
-def progress(client: Client, slug: str = "film") -> dict[str, Any]:
-    answer = client.get(reverse("videos:progress", args=[slug]))
-    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-    return answer.json()
-
-
-def running_video(**fields: Any) -> tuple[Video, ClaimRef]:
-    job = transcode_job(max_attempts=2)
-    video = make_video(job=job, **fields)
-    return video, claimed(job=job)
-
-
-def half_way(ref: ClaimRef) -> None:
-    report(
-        Report(
-            ref,
-            progress=42,
-            phases=[PhaseReport("transcode", 2, PhaseStatus.RUNNING, 40)],
-            qualities=[
-                QualityReport(
-                    "720p", QualityStatus.IN_PROGRESS, 30, 10, 3, details={"fps": 47.96, "speed": 1.92, "eta": 72.4}
-                ),
-                QualityReport("360p", QualityStatus.COMPLETED, 100, 10, 10),
-                QualityReport("1080p", QualityStatus.SKIPPED),
-            ],
-        )
-    )
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("site_folders")]
 
 
 def test_a_ready_video_is_played_with_its_thumbnail_and_its_qualities(viewer):
