@@ -68,7 +68,10 @@ def test_as_json(media, tmp_path):
 def test_the_same_content_is_met_unless_forced(media, tmp_path):
     path, same = source_file(tmp_path), source_file(tmp_path, "copy.mp4")
     run("transcode", path)
-    assert run("transcode", same) == f"Nothing new: {same} has the same content as /videos/film/.\n"
+    said = (
+        f"Nothing new: {same} has the same content as /videos/film/. To transcode that anew: retranscode_video film\n"
+    )
+    assert run("transcode", same) == said
     [told] = run_json("transcode", same)["files"]
     assert (told["created"], told["slug"], Video.objects.count()) == (False, "film", 1)
     assert "Added" in run("transcode", "--force", same)

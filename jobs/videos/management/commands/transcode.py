@@ -97,7 +97,8 @@ def sentence(file: str, added: Added) -> str:
     slug = added.video.slug
     if added.created:
         return f"Added {printable(file, 200)} as /videos/{slug}/, to be transcoded by job {added.job_id}."
-    return f"Nothing new: {printable(file, 200)} has the same content as /videos/{slug}/."
+    same = f"Nothing new: {printable(file, 200)} has the same content as /videos/{slug}/."
+    return f"{same} To transcode that anew: retranscode_video {slug}"
 
 
 def document(dealt: Dealt, videos: dict[int, Video]) -> dict[str, Any]:
