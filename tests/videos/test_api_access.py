@@ -1,39 +1,15 @@
 """Who may use the HTTP API, and what is answered where nothing is."""
 
-import json
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from jobs.videos.models import Video
+from tests.api.calls import Unreadable, error_of, post_json
 from tests.videos.api_calls import ALL, VIDEOS, a_file
 from tests.videos.shelf import client_of, ready_video
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("site_folders")]
-
-
-def post_json(client: Client, address: str, body: Any, content_type: str = "application/json") -> Any:
-    data = body if isinstance(body, (str, bytes)) else json.dumps(body)
-    return client.generic("POST", address, data, CONTENT_TYPE=content_type)
-
-
-def error_of(answer: Any, status: int) -> tuple[str, str]:
-    """The code and the sentence of an error, which is told as JSON and in no other way."""
-    assert (answer.status_code, answer["Content-Type"]) == (status, "application/json"), answer.content
-    told = answer.json()
-    assert told.keys() == {"error"}
-    assert told["error"].keys() == {"code", "message"}
-    return told["error"]["code"], told["error"]["message"]
-
-
-class Unreadable:
-    """A body that must not be read."""
-
-    def read(self, *size: int) -> bytes:
-        raise AssertionError("the body was read")
-
-    readline = read
 
 
 CALLS = {

@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
-from jobs.videos.api.errors import ApiError
+from jobs.api.errors import ApiError
 
 
 @dataclass(frozen=True)
