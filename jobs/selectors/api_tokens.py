@@ -1,5 +1,7 @@
 """Finds tokens: the one a program shows, the one a person names, and all there are."""
 
+from typing import Any
+
 from jobs.bearer import is_secret_of, prefix_of
 from jobs.exceptions import InvalidInput, NotFound
 from jobs.lifecycle.new_job import check_text
@@ -21,7 +23,7 @@ def token_of(text: str) -> ApiToken | None:
 
 
 def list_tokens(*, all_of_them: bool = False) -> list[ApiToken]:
-    tokens = ApiToken.objects.with_problem().select_related("user").order_by("name", "pk")
+    tokens: Any = ApiToken.objects.with_problem().select_related("user").order_by("name", "pk")
     return list(tokens if all_of_them else tokens.filter(problem=""))
 
 
