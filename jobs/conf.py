@@ -157,6 +157,7 @@ class Conf:
     RETENTION_FAILED = seconds(90 * DAY, "Failed jobs are marked stale after this; 0 = never.")
     RETENTION_CANCELLED = seconds(30 * DAY, "Cancelled jobs are marked stale after this; 0 = never.")
     RETENTION_STALE_FOR = seconds(7 * DAY, "Stale jobs, and workers gone for as long, are deleted after this.")
+    RETENTION_STATISTICS = seconds(8 * DAY, "What happened minute by minute is kept for this long.")
     DISPATCH = Setting(
         "auto",
         parse_choice("auto", "polling", "postgres", "redis", "hybrid"),
