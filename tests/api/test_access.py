@@ -12,7 +12,7 @@ from tests.api.calls import QUEUE, Unreadable, error_of, member, post_json, with
 from tests.api.operations import ALSO, CHANGING, EVERY_PERMISSION, OPERATIONS, Operation
 from tests.factories import job_in, reload
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 each = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 each_change = pytest.mark.parametrize("operation", CHANGING.values(), ids=CHANGING)
 

@@ -14,7 +14,7 @@ from tests.api.calls import QUEUE, Unreadable, error_of, post_json
 from tests.api.operations import CHANGING, OPERATIONS, Operation
 from tests.factories import job_in
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
 WITH_BODY = {path: operation for path, operation in CHANGING.items() if operation.takes_body}
 OF_ONE_JOB = {path: operation for path, operation in OPERATIONS.items() if "{job_id}" in path}
 each = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
