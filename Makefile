@@ -60,6 +60,7 @@ $(READY6): pyproject.toml constraints.txt constraints-django6.txt
 
 # What Django or Python could change; the rest of the suite would only take its time again.
 ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin test_conf.py test_checks.py \
+	api/test_document.py api/test_reads.py \
 	worker/test_runworker.py worker/test_supervisor.py videos/test_pages.py videos/test_api.py videos/test_admin.py)
 
 test-django6: ## the suite on Django 6, where a newer Python is found

@@ -43,7 +43,8 @@ def send(command: str, token: str, job_id: int) -> Any:
     headers = dict(words[place + 1].split(": ", 1) for place, word in enumerate(words) if word == "-H")
     sent = [words[place + 1] for place, word in enumerate(words) if word == "-d"]
     if "-X" in words:
-        return Client(headers=headers).generic("POST", address, *sent, content_type=headers.get("Content-Type", ""))
+        body, content_type = "".join(sent), headers.get("Content-Type", "")
+        return Client(headers=headers).generic("POST", address, body, content_type=content_type)
     query = "&".join(sent)
     return Client(headers=headers).get(f"{address}?{query}" if query else address)
 
