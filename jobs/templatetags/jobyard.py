@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from jobs.readable import brief_duration, full_time, human_duration, per_minute, told_empty_in
@@ -89,3 +89,12 @@ def spread(times: Times) -> str:
 def plain(number: float) -> str:
     """As SVG wants it, whatever the language of the page."""
     return f"{number:g}"
+
+
+@register.filter
+def with_code(text: str) -> SafeString:
+    """What stands between backticks is to be typed."""
+    pieces = text.split("`")
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", p) if i % 2 else p,) for i, p in enumerate(pieces))
+    )
