@@ -10,6 +10,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     # For whom is not staff, but may watch.
     path("accounts/login/", LoginView.as_view(template_name="admin/login.html", next_page="videos:list"), name="login"),
+    path("", include("jobs.api.urls")),
     path("", include("jobs.api.events.urls")),
     path("", include("jobs.videos.urls")),
 ]

@@ -8,6 +8,8 @@ from django.http import HttpRequest
 
 from jobs.api.errors import ApiError, invalid
 
+JSON = "application/json"
+
 
 def check_type(request: HttpRequest, expected: str) -> None:
     if request.content_type != expected:
@@ -22,12 +24,16 @@ def check_known(names: Iterable[str], known: Collection[str], what: str = "field
         raise invalid(f"Unknown {what} {listed}; known are {', '.join(known) or 'none'}.")
 
 
-def json_object(request: HttpRequest, known: Collection[str]) -> dict[str, Any]:
-    check_type(request, "application/json")
+def read_json(request: HttpRequest) -> Any:
+    check_type(request, JSON)
     try:
-        data = json.loads(request.body, parse_constant=refuse_constant)
+        return json.loads(request.body, parse_constant=refuse_constant)
     except (ValueError, RecursionError):  # also bytes that are no text
         raise ApiError(400, "malformed", "The body is not valid JSON.") from None
+
+
+def json_object(request: HttpRequest, known: Collection[str]) -> dict[str, Any]:
+    data = read_json(request)
     if not isinstance(data, dict):
         raise invalid("The body must be a JSON object.")
     check_known(data, known)

@@ -3,9 +3,11 @@
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import OperationalError
 from django.http import JsonResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 
+from jobs.db import is_transient
 from jobs.exceptions import InvalidInput, JobyardError, NotFound
 
 
@@ -28,7 +30,12 @@ TABLE: tuple[tuple[type[Exception], int, str, str], ...] = (
     (InvalidInput, 422, "invalid", ""),
     (NotFound, 404, "not_found", ""),
     (JobyardError, 409, "conflict", ""),
-    (RequestDataTooBig, 413, "too_large", "The fields of the form are too large."),
+    (
+        RequestDataTooBig,
+        413,
+        "too_large",
+        "The body is larger than this site reads at once (DATA_UPLOAD_MAX_MEMORY_SIZE).",
+    ),
     (MultiPartParserError, 400, "malformed", "The body is not a well-formed multipart form."),
     (SuspiciousOperation, 400, "malformed", "The body has too many fields or files."),
     (UnreadablePostError, 400, "malformed", "The body ended before its announced length."),
@@ -39,6 +46,8 @@ def as_api_error(error: Exception) -> ApiError | None:
     """The answer to an error that is the caller's doing; None for one of ours."""
     if isinstance(error, ApiError):
         return error
+    if isinstance(error, OperationalError) and is_transient(error):
+        return ApiError(503, "busy", "The database is busy; call again in a moment.", {"Retry-After": "1"})
     for kind, status, code, message in TABLE:
         if isinstance(error, kind):
             return ApiError(status, code, message or str(error))
