@@ -5,10 +5,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.api.documents import depth_document
 from jobs.api.events.wanted import Topic, Wanted
 from jobs.selectors import changes
 from jobs.selectors.clock import database_now
-from jobs.selectors.depth import queue_depths
 from jobs.selectors.summaries import Summary, running_summaries, summaries_of, worker_summaries
 from jobs.states import ACTIVE
 
@@ -100,15 +100,8 @@ class Source:
 
     def new_depth(self) -> dict[str, Any] | None:
         depth = depth_document()
-        # The age of the oldest changes all the time; it is told when something else does.
-        counts = {
-            name: {key: number for key, number in queue.items() if key != "oldest_pending_seconds"}
-            for name, queue in depth["queues"].items()
-        }
-        if counts == self.counts:
-            return None
-        self.counts = counts
-        return depth
+        before, self.counts = self.counts, without_ages(depth)
+        return None if before == self.counts else depth
 
     def welcome(self, wanted: Wanted) -> dict[str, Any]:
         """The snapshot for one reader; the hub learns from it, too."""
@@ -116,9 +109,16 @@ class Source:
         for summary in document.get("jobs", ()):
             # Unless others were told something else: then the next look must find it new.
             self.jobs.setdefault(summary["id"], summary)
+        if "depth" in document and self.counts is None:
+            self.counts = without_ages(document["depth"])
         if wanted.topic == Topic.WORKERS and self.workers is None:
             self.workers = {str(summary["id"]): summary for summary in document["workers"]}
         return document
+
+
+def without_ages(depth: dict[str, Any]) -> dict[str, Any]:
+    """The age of the oldest job changes all the time; it is told when something else does."""
+    return {name: {**queue, "oldest_pending_seconds": None} for name, queue in depth["queues"].items()}
 
 
 def snapshot(wanted: Wanted, position: int | None) -> dict[str, Any]:
@@ -152,10 +152,3 @@ def base(wanted: Wanted) -> dict[int, Summary]:
         return running_summaries(wanted.queues)
     return {job_id: job for job_id, job in summaries_of(wanted.ids).items() if wanted.takes(job_id, job["queue"])}
 
-
-def depth_document() -> dict[str, Any]:
-    depths = queue_depths()
-    return {
-        "queues": {name: {**depth.as_dict(), "paused": name in depths.paused} for name, depth in depths.queues.items()},
-        "total": depths.total.as_dict(),
-    }
