@@ -39,10 +39,16 @@ class Slot:
     reader: Reader | None = None
 
 
-def open_stream(request: HttpRequest, wanted: Wanted) -> bool:
-    """Let this request become a stream when it is answered; False where the server cannot hold any. Raises Full."""
+def slot_of(request: HttpRequest) -> Slot | None:
+    """Whoever shows a page asks this, too: where there are no streams, its script need not try."""
     scope = getattr(request, "scope", None) or request.META.get("asgi.scope") or {}
     slot: Slot | None = scope.get(KEY)
+    return slot
+
+
+def open_stream(request: HttpRequest, wanted: Wanted) -> bool:
+    """Let this request become a stream when it is answered; False where the server cannot hold any. Raises Full."""
+    slot = slot_of(request)
     if slot is None:
         return False
     reader = Reader(wanted, slot.loop)

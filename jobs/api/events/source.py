@@ -7,6 +7,7 @@ from typing import Any
 
 from jobs.api.documents import depth_document
 from jobs.api.events.wanted import Topic, Wanted
+from jobs.conf import conf
 from jobs.selectors import changes
 from jobs.selectors.clock import database_now
 from jobs.selectors.summaries import Summary, running_summaries, summaries_of, worker_summaries
@@ -123,7 +124,12 @@ def without_ages(depth: dict[str, Any]) -> dict[str, Any]:
 
 def snapshot(wanted: Wanted, position: int | None) -> dict[str, Any]:
     """How things stand, and, for a reader that knows everything up to a position, what has changed since."""
-    document: dict[str, Any] = {"now": database_now(), "position": position, "resumed": False}
+    document: dict[str, Any] = {
+        "now": database_now(),
+        "ping": conf.SSE_PING,  # whoever hears nothing for much longer has lost the stream
+        "position": position,
+        "resumed": False,
+    }
     if wanted.topic == Topic.WORKERS:
         return {**document, "workers": list(worker_summaries().values())}
     jobs = base(wanted)
@@ -151,4 +157,3 @@ def base(wanted: Wanted) -> dict[int, Summary]:
     if not wanted.ids:
         return running_summaries(wanted.queues)
     return {job_id: job for job_id, job in summaries_of(wanted.ids).items() if wanted.takes(job_id, job["queue"])}
-

@@ -1,14 +1,13 @@
-"""Where the streams are."""
+"""Where the streams are; `jobs.api.urls` includes them."""
 
 from django.urls import path, re_path
 
 from jobs.api.endpoint import elsewhere
 from jobs.api.events import views
 
-app_name = "live"
 urlpatterns = [
-    path("api/events/jobs", views.jobs, name="jobs"),
-    path("api/events/jobs/<int:job_id>", views.job, name="job"),
-    path("api/events/workers", views.workers, name="workers"),
+    path("api/events/jobs", views.jobs, name="live-jobs"),
+    path("api/events/jobs/<int:job_id>", views.job, name="live-job"),
+    path("api/events/workers", views.workers, name="live-workers"),
     re_path(r"^api/events/", elsewhere),  # a program that missed the address reads JSON, too
 ]

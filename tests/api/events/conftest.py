@@ -14,7 +14,6 @@ from tests.api.events.listening import Site, open_site
 @pytest.fixture(autouse=True)
 def _quick(settings: LazySettings) -> None:
     settings.JOBS_SSE_INTERVAL = 0.1
-    settings.ALLOWED_HOSTS = ["localhost"]
 
 
 @pytest.fixture

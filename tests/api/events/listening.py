@@ -37,10 +37,11 @@ class Stream:
         self._may_take, self._left = site.call(make_event), site.call(make_event)
         self.release()
         path, _, query = address.partition("?")
+        given = {"Host": "testserver", **headers}
         scope = {
             "type": "http", "method": method, "http_version": "1.1", "scheme": "http", "path": path,
             "raw_path": path.encode(), "query_string": query.encode(), "root_path": "",
-            "headers": [(name.lower().encode(), value.encode()) for name, value in {"Host": "localhost", **headers}.items()],
+            "headers": [(name.lower().encode(), value.encode()) for name, value in given.items()],
             "server": ("localhost", 80), "client": ("127.0.0.1", 1),
         }  # fmt: skip
         self._sent_request = False
