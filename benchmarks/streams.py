@@ -25,7 +25,8 @@ OURS = ["-m", "gunicorn"]
 OTHERS = {
     "plain WSGI, 8 threads": [*OURS, "-c", "python:benchmarks", "--threads", "8", "project.wsgi"],
     "Django's ASGI handler": [
-        *OURS, "-c", "python:benchmarks", "-k", "uvicorn_worker.UvicornWorker", "django.core.asgi:get_asgi_application()",
+        *OURS, "-c", "python:benchmarks", "-k", "uvicorn_worker.UvicornWorker",
+        "django.core.asgi:get_asgi_application()",
     ],
 }  # fmt: skip
 

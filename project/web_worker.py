@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from uvicorn_worker import UvicornWorker
+from uvicorn_worker import UvicornWorker  # type: ignore[import-untyped]
 
 
 class WebWorker(UvicornWorker):

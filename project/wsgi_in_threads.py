@@ -171,7 +171,7 @@ class Body(io.RawIOBase):
         return len(taken)
 
 
-def environ_of(scope: Scope, body: io.BufferedReader) -> dict[str, Any]:
+def environ_of(scope: Scope, body: Any) -> dict[str, Any]:
     """The request as WSGI has it (PEP 3333)."""
     path = scope.get("raw_path") or scope["path"].encode()
     server, client = scope.get("server") or ("localhost", 80), scope.get("client") or ("", 0)
@@ -192,8 +192,9 @@ def environ_of(scope: Scope, body: io.BufferedReader) -> dict[str, Any]:
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
-        "asgi.scope": scope,
     }
+    # Not the whole scope: an error report would show its headers, cookies and tokens too.
+    environ |= {name: value for name, value in scope.items() if name.startswith("jobs.")}
     for name, value in scope["headers"]:
         if b"_" in name:  # else X_Forwarded_Proto, which no proxy removes, would pass for X-Forwarded-Proto
             continue

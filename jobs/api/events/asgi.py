@@ -41,8 +41,7 @@ class Slot:
 
 def slot_of(request: HttpRequest) -> Slot | None:
     """Whoever shows a page asks this, too: where there are no streams, its script need not try."""
-    scope = getattr(request, "scope", None) or request.META.get("asgi.scope") or {}
-    slot: Slot | None = scope.get(KEY)
+    slot: Slot | None = getattr(request, "scope", request.META).get(KEY)
     return slot
 
 

@@ -23,7 +23,7 @@ from jobs.conf import conf
 from jobs.lifecycle import wake_up
 
 logger = logging.getLogger("jobs.api.events")
-SHORTEST_PAUSE = 0.1  # seconds: so often at most, however many wake-ups come
+SHORTEST_PAUSE = 0.2  # seconds: so often at most, however many wake-ups come
 AFTER_FAILURE = 1.0
 Delivery = tuple[Reader, list[tuple[str, bytes]], int | None]
 
@@ -172,8 +172,9 @@ class Hub:
 
     def _pause(self, bell: socket.socket, hears: bool, began: float) -> None:
         """Until it is time to look again, or there is a reason to."""
-        self._wait(bell, max(SHORTEST_PAUSE, conf.SSE_INTERVAL - (time.monotonic() - began)), hears)
-        rest = SHORTEST_PAUSE - (time.monotonic() - began)
+        interval = max(0.05, conf.SSE_INTERVAL)
+        self._wait(bell, max(0.0, interval - (time.monotonic() - began)), hears)
+        rest = min(SHORTEST_PAUSE, interval) - (time.monotonic() - began)
         if rest > 0:
             time.sleep(rest)
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from jobs.api.events.wanted import Wanted
 
-MOST_FRAMES, MOST_BYTES = 5_000, 4 * 1024 * 1024
+MOST_FRAMES, MOST_BYTES = 2_000, 2 * 1024 * 1024  # beside the first one, which may be a large snapshot
 
 Frames = Iterable[tuple[str, bytes]]  # what it is about, and the frame: a later one about the same takes its place
 
@@ -40,7 +40,7 @@ class Reader:
         for about, frame in frames:
             self._size += len(frame) - len(self._waiting.pop(about, b""))
             self._waiting[about] = frame
-        if len(self._waiting) > MOST_FRAMES or self._size > MOST_BYTES:
+        if len(self._waiting) > MOST_FRAMES or (self._size > MOST_BYTES and len(self._waiting) > 1):
             self.finish(End.SLOW)
         elif self._waiting:
             self._something.set()

@@ -71,7 +71,7 @@ window.Jobyard = window.Jobyard || {};
       on("ping", (event) => this.heard(event));
       on("outage", () => this.say("waiting"));
       on("recovered", () => this.say("live"));
-      on("end", () => this.begin()); // in order: where it was open, it opens again
+      on("end", (event) => this.ended(JSON.parse(event.data).reason));
       for (const name of EVENTS) on(name, (event) => { this.heard(event); this.tell(name, JSON.parse(event.data)); });
     }
 
@@ -85,6 +85,13 @@ window.Jobyard = window.Jobyard || {};
     heard(event) {
       if (event.lastEventId) this.position = event.lastEventId;
       this.watch();
+    }
+
+    // In order: it opens again. When a server stops, not all at the same moment.
+    ended(reason) {
+      this.rest();
+      if (reason === "stopping") this.say("reconnecting");
+      this.later("open", reason === "stopping" ? Math.random() : 0, () => this.begin());
     }
 
     // A connection may be lost without a word.
