@@ -4,6 +4,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -11,7 +12,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import ensure_csrf_cookie
 
 from jobs.api.admission import admit
 from jobs.api.endpoint import not_allowed
@@ -24,7 +24,7 @@ ASSETS = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript
 WAYS = {
     "token": {"type": "http", "scheme": "bearer", "description": "A token of `manage.py make_api_token`."},
     "session": {
-        "type": "apiKey", "in": "cookie", "name": "sessionid",
+        "type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME,
         "description": "Logged in to this site; all but GET need the header X-CSRFToken, too.",
     },
 }  # fmt: skip
@@ -54,7 +54,6 @@ def openapi() -> dict[str, Any]:
 
 
 @never_cache
-@ensure_csrf_cookie  # so that calls can be tried on the page
 def page(request: HttpRequest) -> HttpResponseBase:
     user: Any = request.user
     if not user.is_authenticated:

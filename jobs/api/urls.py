@@ -4,6 +4,10 @@ What answers is loaded by the first call. Every command, workers too, reads the 
 would otherwise load django-ninja and pydantic: 12 MB and a fifth of a second that only a web server has use for.
 """
 
+from importlib import import_module
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
@@ -13,27 +17,28 @@ from jobs.api.events.urls import urlpatterns as events
 
 @csrf_exempt  # the API makes the check itself: its callers read JSON
 def queue(request: HttpRequest, rest: str) -> HttpResponseBase:
-    from jobs.api.site import answer
-
-    return answer(request, rest)
+    return loaded("site").answer(request, rest)
 
 
 def document(request: HttpRequest) -> HttpResponseBase:
-    from jobs.api.docs_page import document
-
-    return document(request)
+    return loaded("docs_page").document(request)
 
 
 def page(request: HttpRequest) -> HttpResponseBase:
-    from jobs.api.docs_page import page
-
-    return page(request)
+    return loaded("docs_page").page(request)
 
 
 def asset(request: HttpRequest, name: str) -> HttpResponseBase:
-    from jobs.api.docs_page import asset
+    return loaded("docs_page").asset(request, name)
 
-    return asset(request, name)
+
+def loaded(name: str) -> Any:
+    try:
+        return import_module(f"jobs.api.{name}")
+    except ModuleNotFoundError as error:
+        if error.name not in ("ninja", "pydantic"):
+            raise
+        raise ImproperlyConfigured("The queue's API needs django-ninja: pip install 'jobyard[api]'.") from error
 
 
 app_name = "jobs-api"

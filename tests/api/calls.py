@@ -3,7 +3,24 @@
 import json
 from typing import Any
 
+from django.contrib.auth.models import Permission, User
 from django.test import Client
+
+from jobs.lifecycle.api_tokens import make_token
+
+QUEUE = "/api/queue"
+
+
+def with_token(user: User, name: str = "test") -> Client:
+    """A program that acts as this user."""
+    _, text = make_token(user, name)
+    return Client(headers={"Authorization": f"Bearer {text}"}, enforce_csrf_checks=True)
+
+
+def member(*permissions: str, name: str = "member", is_staff: bool = True) -> User:
+    user = User.objects.create_user(name, password=None, is_staff=is_staff)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return user
 
 
 def post_json(
@@ -19,7 +36,7 @@ def error_of(answer: Any, status: int) -> tuple[str, str]:
     told = answer.json()
     assert told.keys() == {"error"}
     assert told["error"].keys() >= {"code", "message"}
-    assert told["error"]["message"].endswith(".")
+    assert told["error"]["message"].endswith((".", "?"))
     return told["error"]["code"], told["error"]["message"]
 
 

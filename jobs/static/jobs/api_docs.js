@@ -9,8 +9,7 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   presets: [SwaggerUIBundle.presets.apis],
   requestInterceptor: (request) => {
-    const cookie = document.cookie.split("; ").find((pair) => pair.startsWith("csrftoken="));
-    if (cookie) request.headers["X-CSRFToken"] = cookie.slice("csrftoken=".length);
+    request.headers["X-CSRFToken"] = place.dataset.csrf;
     return request;
   },
 });
