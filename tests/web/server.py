@@ -29,8 +29,7 @@ class WebServer:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait(PATIENCE)
+            self.stop()  # in order: killed, it would leave behind the process that it started
 
     def start(self) -> None:
         """As the Procfile does."""

@@ -111,7 +111,8 @@ class Head:
         if self._slot.reader is None or (message["type"] == "http.response.start" and message["status"] != 200):
             await self._send(message)
         elif message["type"] == "http.response.start":
-            self.start = {**message, "headers": [pair for pair in message["headers"] if pair[0] != b"content-length"]}
+            kept = [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]
+            self.start = {**message, "headers": kept}
         elif self.start is None:
             await self._send(message)  # the rest of another answer: something between the view and us put it there
 

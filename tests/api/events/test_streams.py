@@ -1,6 +1,7 @@
 """What all streams have in common: who may read, signs of life, limits, and that nothing is left of those who go."""
 
 import threading
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -9,6 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from jobs.api.events import asgi, reader
+from jobs.api.events.asgi import Streams
 from jobs.api.events.hub import hub
 from jobs.api.events.reader import End
 from jobs.lifecycle.api_tokens import make_token, revoke_token
@@ -16,7 +18,7 @@ from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.workers import disable, remove, sign_off
 from tests.admin.visits import logged_in, staff
 from tests.api.calls import error_of
-from tests.api.events.listening import PATIENCE, Site
+from tests.api.events.listening import PATIENCE, Site, open_site
 from tests.concurrency.threads import wait_until
 from tests.factories import claimed, make_job, make_worker
 
@@ -67,6 +69,27 @@ def test_a_server_that_stops_ends_its_streams(site: Site, anna: Client):
     for stream in streams:
         assert stream.next("end") == {"reason": "stopping"}
         assert stream.frame() is None
+
+
+def test_names_of_headers_may_be_written_in_any_case(transactional_db: None, anna: Client):
+    """As Django's own ASGI handler does: a length that stays would end the stream."""
+
+    def loud(application: Any) -> Any:
+        async def call(scope: Any, receive: Any, send: Any) -> None:
+            async def louder(message: Any) -> None:
+                if "headers" in message:
+                    message = {**message, "headers": [(name.title(), value) for name, value in message["headers"]]}
+                await send(message)
+
+            await application(scope, receive, louder)
+
+        return Streams(call)
+
+    with open_site(wrap=loud) as site:
+        stream = site.listen(JOBS, anna)
+        assert stream.next("snapshot")
+        assert "Content-Type" in stream.headers
+        assert "Content-Length" not in stream.headers
 
 
 def test_only_staff_with_the_permission_may_read(site: Site):
