@@ -56,7 +56,8 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "project.urls"
-WSGI_APPLICATION = "project.wsgi.application"
+WSGI_APPLICATION = "project.wsgi.application"  # what runserver serves; gunicorn serves project.asgi around it
+WEB_THREADS = env.int("WEB_THREADS", default=8)  # requests that a web process works on at once
 
 TEMPLATES = [
     {
