@@ -24,6 +24,18 @@ class JobNotFound(JobyardError, LookupError):
     """There is no job {job_id}."""
 
 
+class PeriodicJobNotFound(JobyardError, LookupError):
+    """There is no periodic job {name!r}."""
+
+
+class PeriodicJobBusy(JobyardError):
+    """The periodic job {name} has one job at a time, and job {job_id} has not ended."""
+
+
+class PeriodicJobDeclared(JobyardError):
+    """The periodic job {name} is declared in the code, which would bring it back: turn it off instead."""
+
+
 class WorkerNotFound(JobyardError, LookupError):
     """There is no worker {worker_id}: it was deleted, or never registered."""
 

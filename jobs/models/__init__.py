@@ -3,6 +3,7 @@
 from jobs.models.claim import Claim
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
+from jobs.models.periodic import PeriodicJob, PeriodicJobQuerySet, PeriodicTick
 from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
 from jobs.models.queue import Queue, QueueDelta, QueueTotal
@@ -15,6 +16,9 @@ __all__ = [
     "Job",
     "JobEvent",
     "JobQuerySet",
+    "PeriodicJob",
+    "PeriodicJobQuerySet",
+    "PeriodicTick",
     "PhaseProgress",
     "QualityProgress",
     "Queue",

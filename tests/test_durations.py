@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.management.durations import LONGEST, parse_duration
+from jobs.durations import LONGEST, parse_duration
 from jobs.readable import human_duration
 
 
