@@ -1,6 +1,7 @@
 """Jobyard: durable background jobs out of the database.
 
-`from jobs import enqueue, enqueue_many, NewJob, handler, periodic, pipeline, Fatal, RetryLater`; importing it touches no model.
+`from jobs import enqueue, enqueue_many, NewJob, handler, periodic, pipeline, Fatal, RetryLater`; importing it touches
+no model.
 """
 
 from importlib import import_module

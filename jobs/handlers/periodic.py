@@ -117,7 +117,7 @@ def periodic(
     priority: int = 0,
     enabled: bool = True,
 ) -> Callable[[T], T]:
-    """Run the handler below at certain times: `@periodic("0 3 * * *", timezone="Europe/Berlin")` above `@handler(…)`."""
+    """Enqueue the kind of the handler below at certain times: `@periodic("0 3 * * *")` above `@handler(…)`."""
     if callable(schedule):
         raise InvalidInput('Write @periodic("0 3 * * *") with a schedule, not a bare @periodic.')
     text = schedule_text(schedule, every)

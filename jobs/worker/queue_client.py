@@ -65,6 +65,13 @@ class QueueClient(Protocol):
         """The same, if no other worker has just done it."""
         ...
 
+    def tick(self, sync: bool = False) -> float | None:
+        """Enqueue the periodic jobs that are due, and say in how many seconds the next one is.
+
+        `sync`: first tell what the code declares.
+        """
+        ...
+
     def listening(self) -> AbstractContextManager[Listener] | None:
         """None where there are no wake-ups: then the worker polls."""
         ...

@@ -16,7 +16,7 @@ class Plan:
 
 
 def plan(schedule: Schedule, since: datetime, now: datetime, mode: CatchUp, *, limit: int, grace: timedelta) -> Plan:
-    """`since` is the first tick that nobody has dealt with. What is found within the grace was not missed, only late."""
+    """`since` is the first tick that nobody has dealt with. What is found within the grace is late, not missed."""
     most = max(1, limit) if mode == CatchUp.ALL else 1
     found = schedule.latest(since, now, most + 1)
     ticks = found[-most:]
