@@ -86,12 +86,17 @@ class Schedule:
         return CronSim(self.cron, REFERENCE).explain()
 
 
-@lru_cache(maxsize=1000)
 def parse_schedule(text: str, timezone: str = "") -> Schedule:
     """Read a schedule; no time zone means the project's TIME_ZONE. Raises InvalidInput."""
-    zone = parse_zone(timezone or settings.TIME_ZONE)
-    if not isinstance(text, str):
-        raise InvalidInput(f"A schedule is text, not {type(text).__name__}: {EXAMPLES}.")
+    for what, given in (("schedule", text), ("time zone", timezone)):
+        if not isinstance(given, str):
+            raise InvalidInput(f"A {what} is text, not {type(given).__name__}: {EXAMPLES}.")
+    return parse_in_zone(text, timezone or settings.TIME_ZONE)
+
+
+@lru_cache(maxsize=1000)
+def parse_in_zone(text: str, timezone: str) -> Schedule:
+    zone = parse_zone(timezone)
     words = " ".join(text.split())
     if len(words) > MOST_LETTERS or not words.isprintable() or not words.isascii():
         raise refusal(text, "it is too long" if len(words) > MOST_LETTERS else "it has letters that no schedule has")
@@ -145,7 +150,7 @@ def parse_every(given: str | float | timedelta) -> timedelta:
 def parse_zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (LookupError, ValueError, OSError, TypeError):  # a name that is no name may be a folder, or leave it
+    except (LookupError, ValueError, OSError):  # a name that is no name may be a folder, or leave it
         raise InvalidInput(f"There is no time zone {printable(name, 60)!r}.{zone_hint(str(name))}") from None
 
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from jobs.exceptions import InvalidInput, PeriodicJobNotFound
 from jobs.handlers.periodic import TERMS
 from jobs.handlers.registry import registry
+from jobs.handlers.schedules import EVERY
 from jobs.models import Job, PeriodicJob, PeriodicTick
 from jobs.selectors.job_pages import LARGE
 
@@ -46,6 +47,11 @@ class ShownPeriodic:
             return self.row.when().words()
         except InvalidInput as error:
             return str(error)
+
+    @property
+    def goes_by_the_wall(self) -> bool:
+        """Whether its time zone matters: a grid of seconds is the same everywhere."""
+        return not self.row.schedule.startswith(EVERY)
 
     @property
     def zone(self) -> str:

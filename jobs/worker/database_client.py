@@ -20,7 +20,7 @@ from jobs.selectors import schedule
 from jobs.selectors.jobs import outside
 from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.postgres_listener import PostgresListener
-from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable
+from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -149,10 +149,11 @@ class DatabaseClient:
         reap.reap_in_turn()
 
     @reconnecting
-    def tick(self, sync: bool = False) -> float | None:
+    def tick(self, sync: bool = False) -> Ticked:
         if sync:
             sync_with_code()
-        return tick_once().next_in
+        result = tick_once()
+        return Ticked(len(result.enqueued), result.next_in)
 
     @reconnecting
     def needing_workdir(self, job_ids: Collection[int]) -> set[int]:

@@ -66,7 +66,7 @@ class Supervisor:
             on_failure=self.later(self.on_failure),
         )
         self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
-        timekeeper = Timekeeper(client)
+        timekeeper = Timekeeper(client, self.later(self.look_soon))
         self.wake_ups = WakeUps(client, self.later(self.look_soon), options.queue_names, timekeeper.on_word)
         chores = [Reaper(client, folders)] * options.is_reaper + [timekeeper] * options.is_timekeeper
         self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores]

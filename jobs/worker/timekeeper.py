@@ -12,8 +12,9 @@ CHANGED = "@periodic"
 
 
 class Timekeeper(Repeating):
-    def __init__(self, client: QueueClient) -> None:
+    def __init__(self, client: QueueClient, on_enqueued: Callable[[], None]) -> None:
         super().__init__("timekeeper", client)
+        self.on_enqueued = on_enqueued
         self._look = threading.Event()
         self._due_in: float | None = 0.0
 
@@ -26,7 +27,10 @@ class Timekeeper(Repeating):
         return (self.tick,)
 
     def tick(self) -> None:
-        self._due_in = self.client.tick()
+        ticked = self.client.tick()
+        self._due_in = ticked.next_in
+        if ticked.enqueued:  # where no wake-ups reach us, we know of this work before we look for some
+            self.on_enqueued()
 
     def on_word(self, word: str) -> None:
         """Somebody has changed a periodic job: what we sleep for may be another now."""

@@ -91,8 +91,9 @@ def tick(name: str, result: TickResult) -> None:
             result.enqueued.append(tick.job_id)
         else:
             getattr(result, tick.outcome).append(name)
-            logger.warning("periodic tick %s name=%s tick=%s reason=%r",
-                           tick.outcome, name, tick.tick_at.isoformat(), tick.reason)  # fmt: skip
+            level = logging.INFO if tick.outcome == TickOutcome.SKIPPED else logging.WARNING
+            due = tick.tick_at.isoformat()
+            logger.log(level, "periodic tick %s name=%s tick=%s reason=%r", tick.outcome, name, due, tick.reason)
 
 
 @transactional
@@ -120,7 +121,7 @@ def missed(row: PeriodicJob, wanted: Plan) -> list[PeriodicTick]:
     if wanted.missed_from is None:
         return []
     until = f"before {wanted.ticks[0].isoformat()}" if wanted.ticks else "until now"
-    reason = f"this one and all {until} were missed, and are not made up for"
+    reason = f"this one and all {until} were missed, and get no job of their own"
     return [PeriodicTick(periodic=row, tick_at=wanted.missed_from, outcome=TickOutcome.MISSED, reason=reason)]
 
 
@@ -130,7 +131,8 @@ def become_job(row: PeriodicJob, at: datetime) -> PeriodicTick:
         tick.outcome, tick.reason = TickOutcome.SKIPPED, f"job {busy} had not ended"
         return tick
     try:
-        tick.job_id = enqueue_for(row, dedupe_key=f"periodic {row.name} {at.isoformat()}", unique=Unique.EVER)
+        key = f"periodic {row.name} {at.isoformat()}"
+        tick.job_id = enqueue_for(row, dedupe_key=key, unique=Unique.EVER)
     except InvalidInput as error:
         tick.outcome, tick.reason, row.problem = TickOutcome.REFUSED, str(error), str(error)
         return tick

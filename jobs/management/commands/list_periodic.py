@@ -46,7 +46,7 @@ def cells(shown: ShownPeriodic, now: datetime) -> list[Cell]:
         row.name,
         state(shown.state.replace("_", " ")),
         row.schedule,
-        shown.zone,
+        shown.zone if shown.goes_by_the_wall else "",
         told(row.next_at, now),
         told(row.last_at, now),
         row.last_job_id,

@@ -60,7 +60,7 @@ def sentences(result: TickResult) -> list[str]:
     lines = [told("Enqueued", result.enqueued)] if result.enqueued else []
     for names, what in (
         (result.skipped, "Skipped, for an earlier job has not ended"),
-        (result.missed, "Missed, and not made up for"),
+        (result.missed, "Missed, and given no job of their own"),
         (result.refused, "Refused, see list_periodic --json for why"),
         (result.failed, "Failed, see the log"),
     ):
