@@ -1,5 +1,6 @@
 """The form of a periodic job: what an operator may say, read as the lifecycle wants it."""
 
+import json
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -22,8 +23,9 @@ class JsonField(forms.JSONField):
     """Shown as people write it."""
 
     def prepare_value(self, value: Any) -> Any:
-        shown = super().prepare_value(value)
-        return "{}" if shown in ("null", None) else shown
+        if isinstance(value, dict):
+            return json.dumps(value, indent=2, ensure_ascii=False)
+        return super().prepare_value(value)
 
 
 class PeriodicForm(forms.Form):

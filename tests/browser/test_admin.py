@@ -37,7 +37,6 @@ def site(screen: Screen) -> Screen:
     job_in(Status.FAILED, subject=HOSTILE), job_in(Status.COMPLETED), make_job(queue="mail")
     Job.objects.filter(status=Status.FAILED).update(last_error=HOSTILE + LONG, last_traceback=HOSTILE + "\n" + LONG)
     pause("mail", "too many bounces")
-    add_periodic()
     client = logged_in(User.objects.create_superuser("anna", password=None))
     screen.log_in(client.cookies["sessionid"].value)
     return screen
@@ -76,6 +75,7 @@ def pages() -> dict[str, str]:
 @pytest.mark.parametrize("size", SIZES)
 def test_pages_fit_are_readable_and_have_names_for_everything(site: Screen, size: str, scheme: str):
     site.scheme(scheme)
+    add_periodic()
     for name, address in pages().items():
         site.resize(*SIZES[size])
         site.open(address)
