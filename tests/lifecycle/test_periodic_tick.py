@@ -101,6 +101,12 @@ def test_the_setting_counts_where_the_job_says_nothing(settings):
     assert len(tick_once().enqueued) == 4
 
 
+def test_whoever_comes_late_finds_nothing_due():
+    """Another has dealt with it meanwhile, or somebody turned it off."""
+    make_periodic("later"), make_periodic("off", enabled=False)
+    assert [ticking.tick_row(name) for name in ("later", "off", "removed")] == [[], [], []]
+
+
 def test_off_means_no_tick_and_on_again_makes_up_for_none(settings):
     settings.JOBS_PERIODIC_CATCH_UP = "all"
     periodic = make_periodic()
