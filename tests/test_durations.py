@@ -1,50 +1,37 @@
-"""Durations as people write and read them."""
-
-from datetime import timedelta
+"""Durations by class: where a time falls, and what percentiles come out."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from jobs.durations import LONGEST, parse_duration
-from jobs.readable import human_duration
+from jobs.durations import BOUNDS, class_of, percentile
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("90", 90),
-        ("0", 0),
-        ("1.5", 1.5),
-        ("15m", 900),
-        ("7d", 604_800),
-        ("1h30m", 5400),
-        ("2w", 1_209_600),
-        (" 5M ", 300),
-    ],
-)
-def test_what_people_write_is_understood(text, seconds):
-    assert parse_duration(text) == timedelta(seconds=seconds)
+def test_the_bounds_go_from_a_millisecond_to_fourteen_hours_in_steps_of_1_2_5():
+    assert BOUNDS[:4] == (0.001, 0.002, 0.005, 0.01)
+    assert BOUNDS[-1] == 50_000
+    assert len(BOUNDS) == 24
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "-5", "5x", "m", "nan", "inf", "1e9", "5 m", "1m 5", "٣m", "101w5y", "99999999999w", "9" * 5000]
+    ("seconds", "bound"), [(0, 0.001), (-3, 0.001), (0.001, 0.001), (0.0011, 0.002), (1, 1), (7, 10), (50_000, 50_000)]
 )
-def test_what_is_no_duration_is_refused_with_the_way_to_write_one(text):
-    with pytest.raises(ValueError, match="as in 90, 15m, 1h30m or 7d"):
-        parse_duration(text)
+def test_a_time_is_in_the_class_whose_bound_it_does_not_exceed(seconds, bound):
+    assert BOUNDS[class_of(seconds)] == bound
 
 
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(0, "0s"), (-5, "0s"), (59.9, "59s"), (60, "1m"), (192, "3m12s"), (7500, "2h5m"), (3600, "1h"), (273_600, "3d4h")],
-)
-def test_a_duration_is_shown_by_its_two_largest_units(seconds, shown):
-    assert human_duration(seconds) == shown
+def test_what_takes_longer_than_all_bounds_has_a_class_of_its_own():
+    assert class_of(1e9) == len(BOUNDS)
+    assert percentile({len(BOUNDS): 3}, 0.5) == BOUNDS[-1]
 
 
-@given(st.integers(0, int(LONGEST.total_seconds())))
-def test_what_is_shown_can_be_written_again_and_loses_only_the_smaller_units(seconds):
-    back = parse_duration(human_duration(seconds)).total_seconds()
-    assert 0 <= seconds - back < 3600
-    assert back >= seconds * 0.95
+def test_a_percentile_is_found_in_its_class_and_even_inside_it():
+    jobs = {class_of(0.5): 50, class_of(4): 40, class_of(80): 10}
+    assert percentile(jobs, 0.25) == pytest.approx(0.2 + 0.5 * 0.3)
+    assert percentile(jobs, 0.5) == 0.5
+    assert percentile(jobs, 0.9) == 5
+    assert percentile(jobs, 0.95) == pytest.approx(50 + 0.5 * 50)
+    assert percentile(jobs, 1) == 100
+
+
+def test_of_nothing_there_is_no_percentile():
+    assert percentile({}, 0.5) is None
+    assert percentile({3: 0}, 0.5) is None

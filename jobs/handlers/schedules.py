@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from cronsim import CronSim, CronSimError
 from django.conf import settings
 
-from jobs.durations import HOW, parse_duration, written
+from jobs.duration_text import HOW, parse_duration, written
 from jobs.exceptions import InvalidInput
 from jobs.sanitise import printable
 

@@ -8,6 +8,7 @@ from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
 from jobs.models.queue import Queue, QueueDelta, QueueTotal
 from jobs.models.service_beat import ServiceBeat
+from jobs.models.tally import MinuteTally, TotalTally
 from jobs.models.turn import Turn
 from jobs.models.worker import Worker, WorkerQuerySet
 
@@ -16,6 +17,7 @@ __all__ = [
     "Job",
     "JobEvent",
     "JobQuerySet",
+    "MinuteTally",
     "PeriodicJob",
     "PeriodicJobQuerySet",
     "PeriodicTick",
@@ -25,6 +27,7 @@ __all__ = [
     "QueueDelta",
     "QueueTotal",
     "ServiceBeat",
+    "TotalTally",
     "Turn",
     "Worker",
     "WorkerQuerySet",

@@ -1,5 +1,6 @@
 """However many look at the same moment: each tick becomes one job, and a declaration one row."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -47,6 +48,7 @@ def test_one_that_somebody_works_on_is_left_to_them_and_waits_for_nobody():
         locked("nightly")
         result = Running(tick_once).result()
     assert result.enqueued == []
+    assert result.next_in is not None
     assert result.next_in <= 0
     assert len(tick_once().enqueued) == 1
 
@@ -57,7 +59,8 @@ def test_an_operator_who_turns_it_off_and_a_tick_come_one_after_the_other():
         Job.objects.all().delete()
         row = make_periodic()
         make_due(row)
-        together([tick_once, partial(edit, "nightly", enabled=False)])
+        both: list[Callable[[], object]] = [tick_once, partial(edit, "nightly", enabled=False)]
+        together(both)
         row.refresh_from_db()
         assert (row.enabled, row.next_at) == (False, None)
         assert Job.objects.count() == ticks_of(row).count("enqueued")

@@ -43,9 +43,9 @@ def test_the_name_is_the_kind_s_unless_it_is_given():
 
 
 def test_a_pipeline_is_declared_by_a_call():
-    long = periodic("@weekly", timezone=ZoneInfo("UTC"))(pipeline("test.long"))
+    long = pipeline("test.long")
+    assert periodic("@weekly", timezone=ZoneInfo("UTC"))(long) is long
     assert declared("test.long").timezone == "UTC"
-    assert long.phase
 
 
 @pytest.mark.parametrize(("every", "text"), [(1, "every 1s"), (2.5, "every 2.5s"), (timedelta(days=7), "every 7d")])

@@ -105,7 +105,7 @@ def test_a_new_payload_loses_no_tick_that_was_missed():
     sync([replace(NIGHTLY, schedule="every 1h", payload={})], KINDS)
     assert row().next_at == missed
     sync([replace(NIGHTLY, schedule="every 2h", payload={})], KINDS)
-    assert row().next_at > missed, "but other times begin now"
+    assert row().next_at != missed, "but other times begin now"
 
 
 def test_one_that_cannot_be_stored_keeps_no_other_away(caplog):

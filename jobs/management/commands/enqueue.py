@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from jobs.durations import HOW, parse_duration
+from jobs.duration_text import HOW, parse_duration
 from jobs.exceptions import InvalidInput, UnknownKind
 from jobs.handlers.registry import registry
 from jobs.lifecycle.enqueue import enqueue
