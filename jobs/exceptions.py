@@ -28,6 +28,18 @@ class JobNotFound(NotFound):
     """There is no job {job_id}."""
 
 
+class PeriodicJobNotFound(NotFound):
+    """There is no periodic job {name!r}."""
+
+
+class PeriodicJobBusy(JobyardError):
+    """The periodic job {name} has one job at a time, and job {job_id} has not ended."""
+
+
+class PeriodicJobDeclared(JobyardError):
+    """The periodic job {name} is declared in the code, which would bring it back: turn it off instead."""
+
+
 class WorkerNotFound(NotFound):
     """There is no worker {worker_id}: it was deleted, or never registered."""
 

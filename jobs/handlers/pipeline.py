@@ -19,6 +19,10 @@ class Pipeline:
         self._kind.function = self._run
         registry.add(self._kind)
 
+    @property
+    def kind_name(self) -> str:
+        return self._kind.name
+
     def phase(self, name: str, weight: float = 1, every_attempt: bool = False) -> Callable[[Function], Function]:
         """`every_attempt`: it runs again also where an earlier attempt has ended it."""
         if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < inf:

@@ -86,6 +86,10 @@ class Registry:
     def remove(self, name: str) -> None:
         self._kinds.pop(name, None)
 
+    def names_of(self, function: Any) -> list[str]:
+        """The kinds that this function is the handler of, as far as they are registered by now."""
+        return sorted(kind.name for kind in self._kinds.values() if kind.function is function)
+
     def find(self, name: str) -> Kind | None:
         self._load()
         return self._kinds.get(name)
