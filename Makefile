@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Jobyard needs Python 3.11 or newer; name one with PYTHON=…"; exit 1; }
 	@echo "Setting up .venv (once)…"
 	@$(PYTHON) -m venv .venv
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,videos,test]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,videos,tasks,test]'
 	@touch $(READY)
 
 setup: $(READY) ## make .venv with everything in it

@@ -84,6 +84,7 @@ class ClaimedJob:
     checkpoint: Any = None
     phase_results: Mapping[str, Any] = field(default_factory=dict)
     completed_qualities: Sequence[str] = ()
+    priority: int = 0
     enqueued_at: datetime | None = None
 
     @property

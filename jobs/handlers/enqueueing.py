@@ -113,7 +113,7 @@ class HandlerFunction(Protocol[P, R_co]):
 
 
 def enqueuable(kind: str, function: Callable[..., Any]) -> Any:
-    """The function itself, with `enqueue` and `using` on it; a bound method takes no attributes, and is left as it is."""
+    """The function itself, with `enqueue` and `using` on it; a bound method takes no attributes and gets none."""
     if not inspect.ismethod(function):
         enqueuer: Enqueuer[...] = Enqueuer(kind, lambda: (function,))
         function.enqueue, function.using = enqueuer.enqueue, enqueuer.using  # type: ignore[attr-defined]

@@ -110,7 +110,7 @@ class Inserted:
     queue: str
     dedupe_key: str | None
     hold: str
-    enqueued_at: datetime | str  # SQLite's driver gives text
+    enqueued_at: datetime
 
 
 def insert_rows(jobs: Sequence[CheckedJob]) -> list[Inserted]:
@@ -152,11 +152,9 @@ def match(waiting: Waiting, inserted: Sequence[Inserted], answers: dict[int, Enq
     return left_out
 
 
-def moment(given: datetime | str) -> datetime:
-    """As the ORM would read it."""
-    if isinstance(given, datetime):
-        return given
-    return datetime.fromisoformat(given).replace(tzinfo=UTC if settings.USE_TZ else None)
+def moment(given: datetime) -> datetime:
+    """As the ORM would read it: SQLite's driver knows no zone."""
+    return given.replace(tzinfo=UTC) if settings.USE_TZ and given.tzinfo is None else given
 
 
 def meet(waiting: Waiting, answers: dict[int, Enqueued]) -> Waiting:
