@@ -38,6 +38,15 @@ class IsolatedRoom:
         self.left -= 1
         return True
 
+    def is_filled_by(self, jobs: Sequence[LockedJob]) -> bool:
+        """Whether these, all of which must begin at once, use up the room; then they do."""
+        filled = len(jobs) == self.left and all(
+            self.must_begin(job.kind, job.crashes, job.max_attempts - job.attempt) for job in jobs
+        )
+        if filled:
+            self.left = 0
+        return filled
+
     def passed_by(self, front: Iterable[Sequence[Any]], taken: Sequence[LockedJob]) -> list[int]:
         """Of the jobs at the front (id, kind, crashes, attempts left), those that may wait; no other one is locked.
 

@@ -36,6 +36,7 @@ def prune_once() -> PruneResult:
     result.workers_deleted = delete_gone_workers()
     sum(until_empty(delete_old_traces))
     counts.fold()
+    counts.forget_minutes(conf.RETENTION_STATISTICS)
     return result
 
 
