@@ -78,6 +78,10 @@ class ShuttingDown(StopRequested):
     """The worker is shutting down; job {job_id} goes back to its queue."""
 
 
+class AttemptEnded(JobyardError):
+    """The attempt was ended from outside: it ran too long, made no progress, or its process died."""
+
+
 class Fatal(JobyardError):
     """Raised by a handler: this job cannot succeed, do not try it again."""
 

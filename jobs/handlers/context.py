@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
@@ -90,6 +91,14 @@ class Context:
     @property
     def payload(self) -> dict[str, Any]:
         return self._job.payload
+
+    @property
+    def priority(self) -> int:
+        return self._job.priority
+
+    @property
+    def enqueued_at(self) -> datetime | None:
+        return self._job.enqueued_at
 
     @property
     def attempt(self) -> int:
