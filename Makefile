@@ -6,7 +6,7 @@ BIN := .venv/bin
 MANAGE := DEBUG=1 $(BIN)/python manage.py
 READY := .venv/.ready
 
-.PHONY: help setup demo serve test check format mutants repeat soak bench clean
+.PHONY: help setup demo serve test check format docs mutants repeat soak bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,17 @@ check: $(READY) ## format, lint, types, layers, Django checks, migrations
 
 format: $(READY) ## format and tidy the code
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
+
+DOCS_READY := .venv/.docs
+
+$(DOCS_READY): $(READY)
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,videos,test,docs]'
+	@touch $(DOCS_READY)
+
+docs: $(DOCS_READY) ## the pages of docs/ as a site in build/docs; a broken link fails
+	@rm -rf build/docs
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	@echo "Open build/docs/index.html"
 
 # Django 6 needs Python 3.12; where there is one, the suite runs on it, too.
 NEWER := $(shell for p in python3.14 python3.13 python3.12 $$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[2-9].*/bin/python3 2>/dev/null | sort -rV); do \
