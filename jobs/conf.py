@@ -172,6 +172,10 @@ class Conf:
     ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
     ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
     ALERT_DEPTH = count(10_000, "jobs", "More jobs waiting in a queue than this raise an alert.")
+    ALERT_ERROR_RATE = Setting(
+        0.1, parse_share, "share", "A larger share of a queue's jobs that failed within an hour raises an alert."
+    )
+    ALERT_NO_CLAIMS = seconds(60, "Jobs that wait while nobody has claimed for this long raise an alert.")
     FFMPEG = text("", "The ffmpeg to use; empty = the one on the PATH, else that of the package imageio-ffmpeg.")
     VIDEO_ENCODERS = text(
         "",
