@@ -70,7 +70,7 @@ $(READY6): pyproject.toml constraints.txt constraints-django6.txt
 	@touch $(READY6)
 
 # What Django or Python could change; the rest of the suite would only take its time again.
-ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin test_conf.py test_checks.py \
+ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin testing test_conf.py test_checks.py \
 	worker/test_runworker.py worker/test_supervisor.py videos/test_pages.py videos/test_api.py videos/test_admin.py)
 
 test-django6: ## the suite on Django 6, where a newer Python is found

@@ -24,9 +24,9 @@ class HomeThread:
 
     def call(self, function: Callable[..., R], *arguments: Any) -> R:
         """Call it with the test's connection; inside of a TestCase's transaction no other one sees the job."""
-        if threading.get_ident() == self._ident:
+        if threading.get_ident() == self._ident and not in_event_loop():
             return function(*arguments)
-        with self._turn, ThreadPoolExecutor(1, "borrowing") as helper:  # a thread in which no event loop runs
+        with self._turn, ThreadPoolExecutor(1, "borrowing") as helper:  # where an event loop runs, Django refuses
             return helper.submit(self._borrowing, function, *arguments).result()
 
     def _borrowing(self, function: Callable[..., R], *arguments: Any) -> R:
@@ -37,6 +37,14 @@ class HomeThread:
         finally:
             del connections[DEFAULT_DB_ALIAS]
             self._connection.dec_thread_sharing()
+
+
+def in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def run_awaitable_at_home(on_task: OnTask, awaitable: Awaitable[Any]) -> Any:

@@ -10,6 +10,12 @@ from psycopg.pq import TransactionStatus
 
 from jobs.worker.connections import clean_connections
 
+FROM_TESTCASE = "_from_testcase"  # Django's mark of the blocks around a test, which count as none
+
+
+def is_of_testcase(block: transaction.Atomic) -> bool:
+    return bool(getattr(block, FROM_TESTCASE, False))
+
 
 def in_transactions() -> list[BaseDatabaseWrapper]:
     return [wrapper for wrapper in connections.all(initialized_only=True) if wrapper.in_atomic_block]
@@ -17,10 +23,11 @@ def in_transactions() -> list[BaseDatabaseWrapper]:
 
 @contextmanager
 def commits_heard() -> Iterator[None]:
-    """Run what was registered with on_commit: the test's transaction never commits, the worker's would have."""
+    """Run what was registered with on_commit: a TestCase's transaction never commits, the worker's would have."""
     with ExitStack() as stack:
         for wrapper in in_transactions():
-            stack.enter_context(TestCase.captureOnCommitCallbacks(using=wrapper.alias, execute=True))
+            if is_of_testcase(wrapper.atomic_blocks[0]):
+                stack.enter_context(TestCase.captureOnCommitCallbacks(using=wrapper.alias, execute=True))
         yield
 
 
@@ -43,7 +50,7 @@ def guarded(wrapper: BaseDatabaseWrapper) -> Iterator[None]:
     """A savepoint that is used only if the handler met a database error which nothing can follow."""
     block = transaction.atomic(using=wrapper.alias)
     # Or a handler's atomic(durable=True), which is right in a worker, would be refused here.
-    block._from_testcase = wrapper.atomic_blocks[-1]._from_testcase  # type: ignore[attr-defined]
+    setattr(block, FROM_TESTCASE, is_of_testcase(wrapper.atomic_blocks[-1]))
     with block:
         yield
         if is_broken(wrapper):

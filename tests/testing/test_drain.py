@@ -9,17 +9,19 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.db import IntegrityError, connection, transaction
+from django.test import TestCase
 from django.utils import timezone
 
 from jobs import Fatal, NewJob, RetryLater, enqueue, enqueue_many
 from jobs.exceptions import Cancelled, CommandFailed, InvalidInput, UnknownKind
 from jobs.handlers.pipeline import Pipeline
-from jobs.handlers.registry import registry
+from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.queues import pause
 from jobs.models import Job, Queue, Worker
-from jobs.testing import JobFailed, NeverCameTrue, TooManyJobs, drain, run_inline
+from jobs.testing import JobFailed, JobsMixin, NeverCameTrue, TooManyJobs, drain, run_inline
 from tests.factories import events_of, kept_counts, real_counts, reload
 
 pytestmark = pytest.mark.django_db
@@ -325,6 +327,38 @@ def test_async_handlers_see_what_the_test_wrote_and_speak_from_their_loop(kind):
 
 
 @in_both
+def test_a_plain_handler_may_run_an_event_loop_of_its_own_and_speak_from_it(kind):
+    @kind("t.loop")
+    def run(ctx):
+        async def inner():
+            ctx.checkpoint("from the loop")
+            ctx.progress(40)
+            ctx.guard()
+
+        asyncio.run(inner())
+
+    enqueue("t.loop")
+    [job] = drain()
+    assert (job.status, job.checkpoint) == ("completed", "from the loop")
+
+
+class AsyncTests(JobsMixin, TestCase):
+    async def test_drain_in_an_async_test(self):
+        await sync_to_async(enqueue)("t.of_async_test", {"n": 3}, allow_unknown=True)
+
+        async def run(ctx, n):
+            ctx.checkpoint({"n": n})
+            return await Job.objects.acount()
+
+        registry.add(Kind("t.of_async_test", run))
+        try:
+            [job] = await sync_to_async(self.drain)()
+        finally:
+            registry.remove("t.of_async_test")
+        assert (job.result, job.checkpoint) == (1, {"n": 3})
+
+
+@in_both
 def test_threads_of_a_handler_may_speak(kind):
     @kind("t.threads")
     def run(ctx):
@@ -375,6 +409,17 @@ def test_on_commit_of_a_handler_is_heard_and_a_durable_block_is_allowed(kind):
 
     enqueue("t.commit")
     drain()
+    assert heard == ["committed"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_on_commit_is_heard_once_where_a_transaction_does_commit(kind):
+    heard = []
+    kind("t.commit")(lambda ctx: transaction.on_commit(lambda: heard.append("committed")))
+    with transaction.atomic():
+        enqueue("t.commit")
+        drain()
+        assert heard == []
     assert heard == ["committed"]
 
 
