@@ -1,5 +1,6 @@
 """Kinds that are there for one test, and both ways to test: inside of a transaction, and without one."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,3 +32,13 @@ WITHOUT = pytest.param("in a TransactionTestCase", marks=pytest.mark.django_db(t
 @pytest.fixture(params=[IN_A_TRANSACTION, WITHOUT])
 def database(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _threads_of_asgiref_have_ended() -> Iterator[None]:
+    """`async_to_sync` does not wait for the thread of its loop to end; it does so a moment later."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        if thread.name.startswith("ThreadPoolExecutor-"):
+            thread.join(10)

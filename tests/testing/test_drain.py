@@ -20,7 +20,7 @@ from jobs.handlers.pipeline import Pipeline
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.queues import pause
-from jobs.models import Job, Queue, Worker
+from jobs.models import Job, Worker
 from jobs.testing import JobFailed, JobsMixin, NeverCameTrue, TooManyJobs, drain, run_inline
 from tests.factories import events_of, kept_counts, real_counts, reload
 
@@ -88,6 +88,7 @@ def test_a_handler_that_enqueues_itself_for_ever_is_found_out(kind, monkeypatch)
     enqueue("t.again")
     with pytest.raises(TooManyJobs, match=r"5 jobs were run and more are ready, t\.again next"):
         drain()
+    assert Job.objects.filter(status="completed").count() == 5
 
 
 def test_what_is_scheduled_waits_unless_its_time_is_let_come_in_order(kind):
@@ -113,7 +114,7 @@ def test_jobs_of_one_moment_come_by_priority_and_paused_queues_not_at_all(kind):
     pause("shut")
     assert [job.payload["name"] for job in drain("default", scheduled=True)] == ["high", "low"]
     assert [job.payload["name"] for job in drain(scheduled=True)] == ["elsewhere"]
-    assert Queue.objects.get(name="shut").paused
+    assert [(job.status, job.hold) for job in Job.objects.filter(queue="shut")] == [("pending", "scheduled")]
 
 
 @in_both
@@ -246,10 +247,13 @@ def test_scratch_workdir_files_and_programs(kind, settings, tmp_path):
         ctx.files.put(ctx.workdir, "out")
         return [out, (ctx.workdir / "kept").read_text()]
 
+    kind("t.look")(lambda ctx: [path.exists() for path in seen])  # in the same drain, after it
     enqueue("t.files")
+    enqueue("t.look", priority=-1)
     with pytest.raises(CommandFailed, match="broken"):
         drain()
-    [job] = drain()
+    job, look = drain()
+    assert look.result == [False] * 4
     assert job.result == ["said", "by attempt 1"]
     assert (tmp_path / "media" / "out" / "kept").read_text() == "by attempt 1"
     assert not [path for path in seen if path.exists()]
