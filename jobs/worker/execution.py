@@ -80,7 +80,7 @@ def check_arguments(kind: Kind, function: Any, context: Context, payload: dict[s
 
 @dataclass(frozen=True)
 class Names:
-    """The names a handler takes: to compare them is ten times as fast as to bind arguments, that tells what is wrong."""
+    """The names a handler takes: to compare them is ten times as fast as to bind arguments."""
 
     first: str
     known: frozenset[str]
