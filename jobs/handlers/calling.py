@@ -18,6 +18,8 @@ OnTask = Callable[[Cancel | None], None]
 def run_function(on_task: OnTask, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """The function's result. Raises CancelledError where the task was cancelled: whoever did it knows why."""
     result = function(*args, **kwargs)
+    if result is None:
+        return None
     # Asked of the result, for a decorator may hide that the function is a coroutine function.
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
         raise InvalidInput(f"The handler {function!r} returned a generator: none of it has been run.")
