@@ -24,6 +24,10 @@ class JobNotFound(JobyardError, LookupError):
     """There is no job {job_id}."""
 
 
+class LimitNotFound(JobyardError, LookupError):
+    """There is no limit of the {target} {name}."""
+
+
 class WorkerNotFound(JobyardError, LookupError):
     """There is no worker {worker_id}: it was deleted, or never registered."""
 

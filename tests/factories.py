@@ -14,13 +14,13 @@ from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.workers import register
-from jobs.models import Claim, Job, JobEvent, MinuteTally, QueueDelta, QueueTotal, ServiceBeat, Turn, Worker
+from jobs.models import Claim, Job, JobEvent, Limit, MinuteTally, QueueDelta, QueueTotal, ServiceBeat, Turn, Worker
 from jobs.process_identity import ProcessIdentity
 from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
-AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta)
+AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit)
 
 
 def make_worker(
@@ -119,6 +119,9 @@ def age(seconds: float, *, outage: bool = False) -> None:
     for model in AGEING:
         shift(model, seconds)
     MinuteTally.objects.update(minute=F("minute") - int(seconds // 60))
+    for limit in Limit.objects.all():
+        starts = [[when - seconds, jobs] for when, jobs in limit.starts]
+        Limit.objects.filter(pk=limit.pk).update(starts=starts)
     shift(ServiceBeat, seconds, leaving=() if outage else ("beat_at",))
 
 

@@ -3,6 +3,7 @@
 from jobs.models.claim import Claim
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
+from jobs.models.limit import Limit
 from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
 from jobs.models.queue import Queue, QueueDelta, QueueTotal
@@ -16,6 +17,7 @@ __all__ = [
     "Job",
     "JobEvent",
     "JobQuerySet",
+    "Limit",
     "MinuteTally",
     "PhaseProgress",
     "QualityProgress",
