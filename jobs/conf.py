@@ -176,6 +176,10 @@ class Conf:
         0.1, parse_share, "share", "A larger share of a queue's jobs that failed within an hour raises an alert."
     )
     ALERT_NO_CLAIMS = seconds(60, "Jobs that wait while nobody has claimed for this long raise an alert.")
+    ALERT_DISK_FREE = Setting(
+        0.05, parse_share, "share", "Less free space than this share where files go raises an alert."
+    )
+    METRICS_TOKEN = text("", "What `/metrics` wants in `Authorization: Bearer`; empty = everybody may read it.")
     FFMPEG = text("", "The ffmpeg to use; empty = the one on the PATH, else that of the package imageio-ffmpeg.")
     VIDEO_ENCODERS = text(
         "",
