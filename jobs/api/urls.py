@@ -1,4 +1,4 @@
-"""Where programs reach the queue, and the page that documents how: include it in a project's urls.
+"""Where programs reach the queue and its live streams, and the page that documents how: include it in a project's urls.
 
 What answers is loaded by the first call. Every command, workers too, reads the urls of a project in its checks, and
 would otherwise load django-ninja and pydantic: 12 MB and a fifth of a second that only a web server has use for.
@@ -11,6 +11,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
+
+from jobs.api.events.urls import urlpatterns as events
 
 
 @csrf_exempt  # the API makes the check itself: its callers read JSON
@@ -45,4 +47,5 @@ urlpatterns = [
     path("api/openapi.json", document, name="document"),
     path("api/docs", page, name="docs"),
     path("api/docs/<str:name>", asset, name="asset"),
+    *events,
 ]

@@ -51,12 +51,22 @@ class Haul:
     unfinished: bool = False  # there is more to look at than this claim had patience for
 
     def fill(self) -> None:
-        if self.room.left:
+        if self.room.left and not self.took_from_head():
             self.repeat(lambda round_: self.line.lock_first(self.limit + round_ * AHEAD + len(self.known)))
         else:
             self.surplus = True
         if self.surplus and not self.is_over:
             self.repeat(lambda _: self.line.lock(self.passed_by(), self.limit - len(self.taken)))
+
+    def took_from_head(self) -> bool:
+        """Of a line full of what must begin at once, no hundreds are to be locked for a few."""
+        if self.limit <= self.room.left:
+            return False
+        head = self.line.lock_first(int(self.room.left) + 1)
+        if not self.room.is_overfilled_by(head):
+            return False
+        self.sift(head)
+        return True
 
     def repeat(self, look: "Look") -> None:
         """Look again while jobs are held back: what stands behind them is not to wait for them."""

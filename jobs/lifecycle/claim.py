@@ -127,4 +127,6 @@ def claimed(job: ReadyJob, phase_results: dict[str, object], completed_qualities
         checkpoint=job.checkpoint,
         phase_results=phase_results,
         completed_qualities=completed_qualities,
+        priority=job.priority,
+        enqueued_at=job.enqueued_at,
     )

@@ -37,6 +37,10 @@ class IsolatedRoom:
         """The room that a job uses up: only those that must begin at once use any."""
         return self.kinds.get(kind, 1) if self.must_begin(kind, crashes, attempts_left) else 0
 
+    def is_overfilled_by(self, head: Sequence[LockedJob]) -> bool:
+        """Whether all of the head must begin at once, and one of them at least is too many."""
+        return len(head) > self.left and all(map(self.weight_of, head))
+
     def has_room_for(self, job: LockedJob) -> bool:
         return self.weight_of(job) <= self.left
 

@@ -5,6 +5,7 @@ from jobs.models.claim import Claim
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
 from jobs.models.limit import Limit
+from jobs.models.periodic import PeriodicJob, PeriodicJobQuerySet, PeriodicTick
 from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
 from jobs.models.queue import Queue, QueueDelta, QueueTotal
@@ -21,6 +22,9 @@ __all__ = [
     "JobQuerySet",
     "Limit",
     "MinuteTally",
+    "PeriodicJob",
+    "PeriodicJobQuerySet",
+    "PeriodicTick",
     "PhaseProgress",
     "QualityProgress",
     "Queue",

@@ -9,10 +9,10 @@ from ninja import Field, Query, Router, Schema
 
 from jobs.api.access import Access
 from jobs.api.bodies import check_known
+from jobs.api.documents import depth_document
 from jobs.api.permissions import VIEW_JOBS, VIEW_QUEUES
 from jobs.api.queue.cursors import cursor_of, job_before
 from jobs.api.queue.schemas import DepthAnswer, JobDetail, JobList
-from jobs.selectors.depth import Depth, queue_depths
 from jobs.selectors.job_pages import job_page
 from jobs.selectors.jobs import JobFilter, get_job, in_state
 from jobs.selectors.timeline import latest_events
@@ -31,27 +31,7 @@ State = Literal[
 @router.get("/depth", summary="How deep the queues are", **see_queues.options(DepthAnswer))
 def depth(request: HttpRequest) -> Any:
     check_known(request.GET, (), "parameter")
-    depths = queue_depths()
-    queues = {
-        name: {
-            **counts(depth),
-            "paused": name in depths.paused,
-            "oldest_pending_seconds": depth.oldest_pending_seconds,
-        }
-        for name, depth in depths.queues.items()
-    }
-    return {**counts(depths.total), "queues": queues}
-
-
-def counts(depth: Depth) -> dict[str, int]:
-    return {
-        "pending": depth.pending + depth.scheduled,
-        "scheduled": depth.scheduled,
-        "running": depth.running,
-        "completed": depth.completed,
-        "errors": depth.failed,
-        "cancelled": depth.cancelled,
-    }
+    return depth_document()
 
 
 class Filters(Schema):
