@@ -28,6 +28,10 @@ class JobNotFound(NotFound):
     """There is no job {job_id}."""
 
 
+class LimitNotFound(NotFound):
+    """There is no limit of the {target} {name}."""
+
+
 class PeriodicJobNotFound(NotFound):
     """There is no periodic job {name!r}."""
 

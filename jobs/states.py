@@ -33,6 +33,16 @@ class Hold(StrEnum):
 
     NONE = ""
     SCHEDULED = "scheduled"
+    LIMITED = "limited"
+
+
+class LimitTarget(StrEnum):
+    """What a limit is about: all jobs of a queue, of a kind, of a scope, or with the same limit key."""
+
+    QUEUE = "queue"
+    KIND = "kind"
+    SCOPE = "scope"
+    KEY = "key"
 
 
 class Bucket(StrEnum):
@@ -195,3 +205,5 @@ class EventName(StrEnum):
     WORKER_REMOVED = "worker_removed"
     QUEUE_PAUSED = "queue_paused"
     QUEUE_RESUMED = "queue_resumed"
+    LIMIT_SET = "limit_set"
+    LIMIT_REMOVED = "limit_removed"

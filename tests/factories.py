@@ -20,6 +20,7 @@ from jobs.models import (
     Claim,
     Job,
     JobEvent,
+    Limit,
     MinuteTally,
     PeriodicJob,
     PeriodicTick,
@@ -35,7 +36,7 @@ from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
-AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta)
+AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit)
 
 
 def make_worker(
@@ -153,6 +154,9 @@ def age(seconds: float, *, outage: bool = False) -> None:
     for model in AGEING:
         shift(model, seconds)
     MinuteTally.objects.update(minute=F("minute") - int(seconds // 60))
+    for limit in Limit.objects.all():
+        starts = [[when - seconds, jobs] for when, jobs in limit.starts]
+        Limit.objects.filter(pk=limit.pk).update(starts=starts)
     shift(ServiceBeat, seconds, leaving=() if outage else ("beat_at",))
 
 

@@ -51,6 +51,8 @@ class Kind:
     isolation: Isolation = "thread"  # "process": it runs alone in a child process of its own
     exclusive: bool = False  # it must not run on when its lease cannot be renewed
     accelerator: Accelerator = Accelerator.NONE
+    limit_key: str | Callable[[Any], str] = ""  # a function is given the payload
+    slots: int = 1  # how many slots of a worker one of them takes
     webhook_url: str = ""
     fatal_on: tuple[type[BaseException], ...] = ()
     retry_on: tuple[type[BaseException], ...] = ()
@@ -60,8 +62,11 @@ class Kind:
 
     @property
     def is_isolated(self) -> bool:
-        """In a process of its own; what is exclusive, too, so that it can be ended in time without harm to others."""
-        return self.isolation == "process" or self.exclusive
+        """In a process of its own; what is exclusive, too, so that it can be ended in time without harm to others.
+
+        And what takes several slots: it is claimed only when they are free.
+        """
+        return self.isolation == "process" or self.exclusive or self.slots > 1
 
     def is_fatal(self, error: BaseException) -> bool:
         if self.retry_on and isinstance(error, self.retry_on):
@@ -74,11 +79,12 @@ class Registry:
         self._kinds: dict[str, Kind] = {}
         self._modules: Callable[[], list[str]] | None = None
         self._loading = threading.RLock()  # a second thread waits until all kinds are known
+        self._all_known = False
         self._broken: dict[str, Exception] = {}
 
     def discover_with(self, modules: Callable[[], list[str]]) -> None:
         """Say which modules register handlers; they are imported when the first kind is asked for."""
-        self._modules = modules
+        self._modules, self._all_known = modules, False
 
     def add(self, kind: Kind) -> None:
         if not KIND_NAME.fullmatch(kind.name):
@@ -112,10 +118,13 @@ class Registry:
         return iter(sorted(self._kinds.values(), key=lambda kind: kind.name))
 
     def _load(self) -> None:
+        if self._all_known:
+            return
         with self._loading:
             if self._modules is not None:
                 modules, self._modules = self._modules(), None
                 self._import(modules)
+                self._all_known = True
 
     def _import(self, modules: list[str]) -> None:
         for module in modules:

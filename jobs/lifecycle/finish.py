@@ -14,7 +14,7 @@ from jobs.db import is_transient, transactional
 from jobs.exceptions import Fatal
 from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome
 from jobs.handlers.registry import registry
-from jobs.lifecycle import hooks
+from jobs.lifecycle import hooks, limits
 from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
 from jobs.lifecycle.fence import lock_held, refusals
 from jobs.lifecycle.locked_job import LockedJob
@@ -79,6 +79,7 @@ def finish_each(outcomes: Sequence[Outcome]) -> list[Answer]:
 @transactional
 def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
     held = lock_held({outcome.claim for outcome in outcomes})
+    limits.hold_still(held.values())
     answers = answer_strays([o.claim for o in outcomes if o.claim not in held])
     endings: dict[ClaimRef, tuple[LockedJob, Ending]] = {}
     for outcome in outcomes:

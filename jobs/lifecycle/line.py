@@ -12,7 +12,7 @@ from django.db.models import Exists, F, Q
 from jobs.conf import conf
 from jobs.db import Now
 from jobs.given import Given, GivenList
-from jobs.lifecycle.locked_job import LockedJob, row_of
+from jobs.lifecycle.locked_job import AGE, LockedJob, row_of
 from jobs.lifecycle.sql.built_once import LIMIT, Statement, built_once, select
 from jobs.models import Job, JobQuerySet, Worker, WorkerQuerySet
 from jobs.states import Accelerator, WorkerStatus
@@ -30,6 +30,7 @@ class ReadyJob(LockedJob):
     checkpoint: Any
     progressed_at: datetime | None
     enqueued_at: datetime
+    opening: bool  # whether some limit, closed until a time, is to be opened
 
 
 READY_FIELDS = row_of(ReadyJob)
@@ -50,7 +51,7 @@ class Line:
         return list(starmap(ReadyJob, ready_among(self.worker.gpu).rows(ids=job_ids, limit=limit, **self.given)))
 
     def front(self) -> Sequence[Sequence[Any]]:
-        """Id, kind, crashes and attempts left of the jobs near the front, locked by nobody."""
+        """Id, age, kind, crashes and attempts left of the jobs near the front, locked by nobody."""
         return list(front_of(self.worker.gpu).rows(limit=LOOK_BEHIND, **self.given))
 
     @property
@@ -71,7 +72,7 @@ def ready_among(gpu: bool) -> Statement:
 @built_once
 def front_of(gpu: bool) -> Statement:
     attempts_left = F("max_attempts") - F("attempt")
-    return select(ready(gpu).values_list("pk", "kind", "crashes", attempts_left)[:LIMIT])
+    return select(ready(gpu).values_list("pk", AGE, "kind", "crashes", attempts_left)[:LIMIT])
 
 
 def locking(jobs: JobQuerySet) -> Statement:

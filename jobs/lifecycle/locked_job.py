@@ -1,15 +1,17 @@
 """A locked job: what the verbs need of a row they are about to move; payloads and results stay where they are."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, F, When
+from django.db.models import Case, Exists, F, When
 from django.db.models.functions import Coalesce
 
 from jobs.db import SecondsSince
-from jobs.models import Job
+from jobs.models import Job, Limit
+from jobs.models.job import is_limited
 from jobs.states import Status
 
 
@@ -35,7 +37,10 @@ class LockedJob:
     progress: int
     cancel_requested_at: datetime | None
     subject: str
+    scope: str
+    limit_key: str
     age: float  # seconds: while it waits, since it was due; while it runs, since it began
+    limited: bool  # whether a limit may concern it
 
     @property
     def pk(self) -> int:
@@ -44,12 +49,13 @@ class LockedJob:
 
 AnyJob = Job | LockedJob
 AGE = SecondsSince(Case(When(status=Status.RUNNING, then=Coalesce("started_at", "claimed_at")), default=F("run_after")))
-LOCKED_COLUMNS = tuple(field.name for field in fields(LockedJob) if field.name != "age")
+COMPUTED: Mapping[str, Any] = {"age": AGE, "limited": is_limited(), "opening": Exists(Limit.objects.opening())}
+LOCKED_COLUMNS = tuple(field.name for field in fields(LockedJob) if field.name not in COMPUTED)
 
 
 def row_of(made: type[LockedJob]) -> tuple[Any, ...]:
     """What `values_list` is asked for, so that a row is the arguments of the class."""
-    return tuple(AGE if field.name == "age" else field.name for field in fields(made))
+    return tuple(COMPUTED.get(field.name, field.name) for field in fields(made))
 
 
 LOCKED_FIELDS = row_of(LockedJob)

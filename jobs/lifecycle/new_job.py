@@ -43,6 +43,8 @@ class NewJob:
     max_runtime: float | None = None
     webhook_url: str | None = None
     accelerator: str | None = None
+    limit_key: str | None = None
+    size: int = 0
     allow_unknown: bool = False
 
 
@@ -66,6 +68,8 @@ class CheckedJob:
     max_runtime: timedelta | None
     webhook_url: str
     accelerator: str
+    limit_key: str
+    size: int
 
 
 def check(new: NewJob) -> CheckedJob:
@@ -90,6 +94,8 @@ def check(new: NewJob) -> CheckedJob:
         max_runtime=check_runtime(first(new.max_runtime, kind.max_runtime, conf.MAX_RUNTIME)),
         webhook_url=check_url(first(new.webhook_url, kind.webhook_url)),
         accelerator=check_choice("accelerator", first(new.accelerator, kind.accelerator), Accelerator),
+        limit_key=check_text("limit key", own_limit_key(kind, payload) if new.limit_key is None else new.limit_key, 200),
+        size=check_size(new.size),
     )
 
 
@@ -133,6 +139,24 @@ def check_text(name: str, text: Any, limit: int) -> str:
     if problem := unstorable(text):
         raise InvalidInput(f"The {name} contains {problem}, which a database cannot store.")
     return text
+
+
+def own_limit_key(kind: Kind, payload: Mapping[str, Any]) -> str:
+    """What the kind says; a function of it is given the payload."""
+    if not callable(kind.limit_key):
+        return kind.limit_key
+    try:
+        return str(kind.limit_key(payload))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(
+            f"The limit_key of the kind {kind.name!r} cannot be made of this payload: {type(error).__name__}: {error}."
+        ) from error
+
+
+def check_size(size: Any) -> int:
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 2**63:
+        raise InvalidInput(f"The size {size!r} is not a number of bytes, zero or more.")
+    return size
 
 
 def check_key(key: Any) -> str | None:

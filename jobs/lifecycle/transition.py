@@ -11,8 +11,8 @@ from django.db.models import Q
 from jobs.db import Now
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
-from jobs.lifecycle import counts, events, wake_up
-from jobs.lifecycle.locked_job import AGE, LOCKED_COLUMNS, AnyJob
+from jobs.lifecycle import counts, events, limits, wake_up
+from jobs.lifecycle.locked_job import AGE, COMPUTED, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
 from jobs.models import Job, JobQuerySet, PhaseProgress, QualityProgress
@@ -49,7 +49,7 @@ def lock(jobs: JobQuerySet, *, skip_locked: bool = False, limit: int | None = No
     holds the whole database. Nothing can change a locked row until the transaction ends.
     """
     locked = locking(jobs, skip_locked=skip_locked).only(*LOCKED_COLUMNS)
-    return list(locked.annotate(age=AGE)[:limit])  # type: ignore[no-redef]  # declared there for who gets one
+    return list(locked.annotate(age=AGE, limited=COMPUTED["limited"])[:limit])  # type: ignore[no-redef]  # declared there for who gets one
 
 
 def locking(jobs: JobQuerySet, *, skip_locked: bool = False) -> JobQuerySet:
@@ -84,6 +84,8 @@ def move(
         events.record_of(ids, event, reason=reason, outcome=outcome)
     settle_parts(ids, to)
     count(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
+    if to != Status.RUNNING:
+        limits.freed(jobs)
     if to == Status.PENDING and delay <= wake_up.SOON:
         wake_up.send(job.queue for job in jobs)
 

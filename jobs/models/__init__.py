@@ -4,6 +4,7 @@ from jobs.models.api_token import ApiToken
 from jobs.models.claim import Claim
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
+from jobs.models.limit import Limit
 from jobs.models.periodic import PeriodicJob, PeriodicJobQuerySet, PeriodicTick
 from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
@@ -19,6 +20,7 @@ __all__ = [
     "Job",
     "JobEvent",
     "JobQuerySet",
+    "Limit",
     "MinuteTally",
     "PeriodicJob",
     "PeriodicJobQuerySet",

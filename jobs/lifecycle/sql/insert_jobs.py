@@ -15,6 +15,7 @@ from jobs.states import Hold
 COLUMNS = (
     "kind", "queue", "payload", "priority", "subject", "scope", "dedupe_key", "unique_ever", "accelerator",
     "max_attempts", "backoff", "lease", "max_runtime", "webhook_url",
+    "limit_key", "size",
 )  # fmt: skip
 RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "enqueued_at")
 MOST_AT_ONCE = 16 * 2**20  # characters; PostgreSQL takes no array of more than 256 MB
@@ -26,6 +27,7 @@ POSTGRES_VALUES = {
     "BooleanField": "(job ->> {})::boolean",
     "SmallIntegerField": "(job ->> {})::smallint",
     "PositiveSmallIntegerField": "(job ->> {})::smallint",
+    "PositiveBigIntegerField": "(job ->> {})::bigint",
     "DurationField": "(job ->> {})::bigint * interval '1 microsecond'",
     "DateTimeField": "(job ->> {})::timestamptz",
 }
