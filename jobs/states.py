@@ -18,7 +18,7 @@ ACTIVE = (Status.PENDING, Status.RUNNING)
 TERMINAL = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
 
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
-    Status.PENDING: frozenset({Status.RUNNING, Status.CANCELLED}),
+    Status.PENDING: frozenset({Status.RUNNING, Status.FAILED, Status.CANCELLED}),
     Status.RUNNING: frozenset(
         {Status.PENDING, Status.COMPLETED, Status.FAILED, Status.CANCELLED},
     ),
@@ -29,11 +29,27 @@ TRANSITIONS: Mapping[Status, frozenset[Status]] = {
 
 
 class Hold(StrEnum):
-    """Why a pending job stays out of the ready index."""
+    """Why a pending job stays out of the ready index.
+
+    One at a time: first it waits for other jobs, then for its time, and only what is ready meets a limit.
+    """
 
     NONE = ""
+    WAITING = "waiting"
     SCHEDULED = "scheduled"
     LIMITED = "limited"
+
+
+# Not due yet: these are counted and shown as scheduled.
+FOR_LATER = (Hold.WAITING, Hold.SCHEDULED)
+
+
+class OnParentFailure(StrEnum):
+    """What becomes of a job when one that it waits for fails or is cancelled."""
+
+    CANCEL = "cancel"
+    FAIL = "fail"
+    RUN = "run"
 
 
 class LimitTarget(StrEnum):
@@ -46,7 +62,7 @@ class LimitTarget(StrEnum):
 
 
 class Bucket(StrEnum):
-    """What queue counters count: the statuses, with jobs scheduled for later told apart."""
+    """What queue counters count: the statuses, with jobs that wait for their time or for others told apart."""
 
     PENDING = "pending"
     SCHEDULED = "scheduled"
@@ -57,7 +73,7 @@ class Bucket(StrEnum):
 
 
 def bucket_of(status: str, hold: str) -> Bucket:
-    if status == Status.PENDING and hold == Hold.SCHEDULED:
+    if status == Status.PENDING and hold in FOR_LATER:
         return Bucket.SCHEDULED
     return Bucket(status)
 
@@ -148,6 +164,7 @@ class Verdict(StrEnum):
     CANCELLED = "cancelled"
     RELEASED = "released"
     CRASHED = "crashed"
+    WAITING = "waiting"
 
 
 class Unique(StrEnum):
@@ -184,6 +201,7 @@ class EventName(StrEnum):
     QUALITY_COMPLETED = "quality_completed"
     RETRYING = "retrying"
     RELEASED = "released"
+    WAITING = "waiting"
     REAPED = "reaped"
     COMPLETED = "completed"
     FAILED = "failed"

@@ -1,16 +1,16 @@
 """`ctx`: what a handler is given to report progress and to ask whether it should go on. No ORM."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
-from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error
+from jobs.handlers.base import Child, ClaimedJob, PhaseReport, QualityReport, Report, Spawn, Wish, describe_error
 from jobs.handlers.calling import Awaiting, Cancel, OnTask, run_awaitable, run_with
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
 from jobs.handlers.files import Files, job_storage
@@ -18,29 +18,13 @@ from jobs.handlers.folders import Folders
 from jobs.handlers.job_logger import JobLogger
 from jobs.handlers.quality import Quality, as_json, whole_percent
 from jobs.handlers.registry import Phase
+from jobs.handlers.reporter import Reporter, StopFlags
+from jobs.handlers.spawning import named
 from jobs.progress import overall_percent
 from jobs.sanitise import clean_text
 from jobs.states import PhaseStatus
 
 LONGEST_STEP = 200
-
-
-class Reporter(Protocol):
-    """Where reports go: the worker's client."""
-
-    def report(self, report: Report) -> None: ...
-    def guard(self) -> None: ...
-
-
-class StopFlags(Protocol):
-    """The orders that reached the worker for this job."""
-
-    @property
-    def cancelled(self) -> bool: ...
-    @property
-    def shutting_down(self) -> bool: ...
-    @property
-    def lost(self) -> bool: ...
 
 
 class Context:
@@ -207,6 +191,23 @@ class Context:
         """Ask the database now whether the claim holds; call it right before anything irreversible."""
         self.raise_if_cancelled()
         self._reporter.guard()
+
+    # Jobs of its own
+
+    def spawn(self, kind: str, payload: Any = None, *, key: str | None = None, **options: Any) -> Child:
+        """Enqueue a job of this one; in a later attempt, the same key (or kind and payload) is the same job."""
+        return self.spawn_many([Spawn(kind, payload, key, options)])[0]
+
+    def spawn_many(self, orders: Iterable[Spawn]) -> list[Child]:
+        """Many at once, all or none, in the order given."""
+        self.raise_if_cancelled()
+        wanted = list(map(named, orders))
+        known = {child.key: child for child in self._reporter.ask(Wish(tuple(wanted)))}
+        return [known[str(order.key)] for order in wanted]
+
+    def children(self) -> list[Child]:
+        """The jobs that it spawned, in this and in earlier attempts, as they stand now, with their results."""
+        return list(self._reporter.ask(Wish()))
 
     # Reporting
 

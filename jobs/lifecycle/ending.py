@@ -29,6 +29,7 @@ class Ending:
     error_class: str = ""
     charge: int = 0  # −1 gives the attempt back, 1 charges an execution whose start was never marked
     crashes: int = 0
+    waits_for: int = 0
 
     def changes(self) -> dict[str, Any]:
         changes: dict[str, Any] = {}
@@ -58,6 +59,7 @@ class Ending:
             reason=self.reason,
             outcome=outcome,
             delay=self.delay,
+            waits_for=self.waits_for or None,
             given={"results": results},
             **self.changes(),
         )

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
@@ -14,11 +14,12 @@ from django.db import transaction
 from jobs.db import joining, transactional
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.handlers.enqueueing import Enqueued, JobOptions
-from jobs.lifecycle import counts, events, wake_up
+from jobs.lifecycle import counts, events, transition, wake_up
+from jobs.lifecycle import waiting as waiting_for
 from jobs.lifecycle.new_job import CheckedJob, NewJob, check
 from jobs.lifecycle.sql.insert import prepare
 from jobs.lifecycle.sql.insert_jobs import COLUMNS, insert_jobs
-from jobs.models import Job
+from jobs.models import Dependency, Job
 from jobs.states import ACTIVE, TERMINAL, EventName, Hold, Status, bucket_of
 
 BATCH = 1000
@@ -83,6 +84,7 @@ def insert_all_patiently(jobs: Iterable[NewJob]) -> EnqueuedMany:
 @joining
 def insert_batch(batch: Sequence[CheckedJob]) -> list[Enqueued]:
     """Insert jobs with their events and counts; where a key is kept by another job, find out by which."""
+    needed = waiting_for.lock_needed({job_id for job in batch for job_id in job.after})
     answers: dict[int, Enqueued] = {}
     waiting = list(enumerate(batch))
     for _ in range(TRIES):
@@ -90,10 +92,28 @@ def insert_batch(batch: Sequence[CheckedJob]) -> list[Enqueued]:
         inserted = insert_rows([job for _, job in waiting])
         waiting = meet(match(waiting, inserted, answers), answers)
         if not waiting:
-            return [answers[place] for place in range(len(batch))]
+            made = [answers[place] for place in range(len(batch))]
+            if needed:
+                depend(zip(batch, made, strict=True), needed)
+            return made
     # The job that kept the key ended between our insert and our look, each time anew.
     contested = waiting[0][1]
     raise KeyContested(key=contested.dedupe_key, queue=contested.queue)
+
+
+def depend(pairs: Iterable[tuple[CheckedJob, Enqueued]], needed: Mapping[int, str]) -> None:
+    """New jobs wait for others; where those have ended, they go on, or end, at once."""
+    new = [(job, made.job_id) for job, made in pairs if job.after and made.created]
+    waiting_for.add(
+        (
+            Dependency(job_id=job_id, needs_id=needs, policy=job.on_parent_failure)
+            for job, job_id in new
+            for needs in job.after
+        ),
+        needed,
+    )
+    ended = {job_id for job_id, status in needed.items() if status in TERMINAL}
+    transition.follow([job_id for job, job_id in new if not ended.isdisjoint(job.after)])
 
 
 def free_forced_keys(jobs: Iterable[CheckedJob]) -> None:

@@ -1,9 +1,7 @@
 """A job to be: what `enqueue` is told, checked once for Python, the command line and HTTP alike."""
 
-import hashlib
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,15 +9,15 @@ from urllib.parse import urlsplit
 
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
+from jobs.handlers.keys import derived_key
 from jobs.handlers.registry import KIND_NAME, Kind, registry
 from jobs.lifecycle.payload import check_payload, unstorable
 from jobs.lifecycle.retry_policy import Backoff
-from jobs.states import Accelerator, Unique
+from jobs.states import Accelerator, OnParentFailure, Unique
 
 QUEUE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 PRIORITIES = range(-100, 101)
 MAX_ATTEMPTS = 1000
-KEY_LENGTH = 16
 BACKOFF_LENGTH = 60
 SHORTEST_RUNTIME, LONGEST_RUNTIME = 0.001, 10 * 365 * 86_400
 
@@ -45,6 +43,8 @@ class NewJob:
     accelerator: str | None = None
     limit_key: str | None = None
     size: int = 0
+    after: Sequence[Any] = ()  # jobs that must end first: ids, or what `enqueue` answered
+    on_parent_failure: str = OnParentFailure.CANCEL
     allow_unknown: bool = False
 
 
@@ -70,6 +70,12 @@ class CheckedJob:
     accelerator: str
     limit_key: str
     size: int
+    after: tuple[int, ...] = ()
+    on_parent_failure: str = OnParentFailure.CANCEL
+
+    @property
+    def waits_for(self) -> int:
+        return len(self.after)
 
 
 def check(new: NewJob) -> CheckedJob:
@@ -96,6 +102,8 @@ def check(new: NewJob) -> CheckedJob:
         accelerator=check_choice("accelerator", first(new.accelerator, kind.accelerator), Accelerator),
         limit_key=check_text("limit key", own_limit_key(kind, payload) if new.limit_key is None else new.limit_key, 200),
         size=check_size(new.size),
+        after=check_after(new.after),
+        on_parent_failure=check_choice("on_parent_failure", new.on_parent_failure, OnParentFailure),
     )
 
 
@@ -167,6 +175,21 @@ def check_key(key: Any) -> str | None:
     return check_text("dedupe key", key, 200)
 
 
+def check_after(after: Any) -> tuple[int, ...]:
+    """Ids, each once."""
+    if isinstance(after, (str, bytes, Mapping)) or not isinstance(after, Iterable):
+        raise InvalidInput(f"after must be a list of jobs to wait for, not {type(after).__name__}.")
+    return tuple(sorted({id_of(each) for each in after}))
+
+
+def id_of(job: Any) -> int:
+    """Of an id, of what `enqueue` answered, or of a row."""
+    job_id = job if isinstance(job, int) else getattr(job, "job_id", None) or getattr(job, "pk", None)
+    if isinstance(job_id, bool) or not isinstance(job_id, int) or not 0 < job_id < 2**63:
+        raise InvalidInput(f"after has {job!r}, which is no job: give ids, or what enqueue() returned.")
+    return job_id
+
+
 def check_moment(moment: Any) -> datetime | None:
     if moment is None:
         return None
@@ -222,9 +245,3 @@ def check_choice(name: str, value: Any, choices: type[Any]) -> str:
         allowed = ", ".join(repr(choice.value) for choice in choices)
         raise InvalidInput(f"{name} is {value!r}, but it must be one of {allowed}.")
     return str(value)
-
-
-def derived_key(kind: str, payload: Mapping[str, Any]) -> str:
-    """The same key for the same kind and payload on every machine."""
-    canonical = json.dumps([kind, payload], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:KEY_LENGTH]

@@ -8,10 +8,10 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from jobs.db import Now
+from jobs.db import Now, transactional
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
-from jobs.lifecycle import counts, events, limits, wake_up
+from jobs.lifecycle import counts, events, limits, waiting, wake_up
 from jobs.lifecycle.locked_job import AGE, COMPUTED, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
@@ -64,30 +64,75 @@ def move(
     reason: str = "",
     outcome: str = "",
     delay: float = 0,
+    waits_for: int | None = None,
     given: Mapping[str, Any] = NOTHING,
     **changes: Any,
 ) -> None:
-    """Move locked jobs to a status, with the same changes for all of them; `given` is what those refer to."""
+    """Move locked jobs to a status, with the same changes for all of them; `given` is what those refer to.
+
+    Pending ones may have a delay, or others to wait for. Who waited for jobs that end goes on, or ends, with them.
+    """
     if not jobs:
         return
+    if waits_for is not None:
+        changes["waits_for"] = waits_for
+    hold = Hold.WAITING if waits_for else Hold.SCHEDULED if delay > 0 else Hold.NONE
+    move_alone(jobs, to, event, hold, reason, outcome, delay, given, changes)
+    if to in TERMINAL:
+        follow(waiting.note_end(jobs, to))
+
+
+def move_alone(
+    jobs: Sequence[AnyJob],
+    to: Status,
+    event: EventName,
+    hold: Hold,
+    reason: str = "",
+    outcome: str = "",
+    delay: float = 0,
+    given: Mapping[str, Any] = NOTHING,
+    changes: Mapping[str, Any] = NOTHING,
+) -> None:
+    """Without those who wait for them."""
     for job in jobs:
         if to not in TRANSITIONS[Status(job.status)]:
             raise TransitionRefused(job_id=job.pk, status=job.status, to=to)
     ids = [job.pk for job in jobs]
     if to != Status.RUNNING:  # the event names the holder: a claim is on the row before its end, and after its start
         events.record_of(ids, event, reason=reason, outcome=outcome)
-    changes = dict(status=to, **implied_by(to, delay), **changes)
+    changes = dict(status=to, **implied_by(to, hold), **changes)
     moved = write(jobs, changes, {"delay": timedelta(seconds=delay), **given})
     if moved != len(ids):  # only this transaction itself could: what it did is undone with it
         raise MovedMeanwhile(jobs=ids, number=len(ids) - moved)
     if to == Status.RUNNING:
         events.record_of(ids, event, reason=reason, outcome=outcome)
     settle_parts(ids, to)
-    count(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
+    count(jobs, bucket_of(to, hold), counts.happened(jobs, event))
     if to != Status.RUNNING:
         limits.freed(jobs)
-    if to == Status.PENDING and delay <= wake_up.SOON:
+    if to == Status.PENDING and hold != Hold.WAITING and delay <= wake_up.SOON:
         wake_up.send(job.queue for job in jobs)
+
+
+def follow(job_ids: Sequence[int], *, patient: bool = False) -> None:
+    """Look at jobs that waited for others; those that end by it are followed in turn, however long the chain is."""
+    while job_ids:
+        found: set[int] = set()
+        for doomed in waiting.let_go(job_ids, settle, patient=patient):
+            move_alone(doomed.jobs, doomed.to, doomed.event, Hold.NONE, doomed.reason, changes=doomed.changes())
+            found.update(waiting.note_end(doomed.jobs, doomed.to))
+        job_ids, patient = sorted(found), False
+
+
+def settle(job_ids: Sequence[int]) -> None:
+    """Look, in transactions of their own, at jobs that may have nobody to wait for."""
+    for start in range(0, len(job_ids), waiting.AT_ONCE):
+        settle_batch(job_ids[start : start + waiting.AT_ONCE])
+
+
+@transactional
+def settle_batch(job_ids: Sequence[int]) -> None:
+    follow(job_ids, patient=True)
 
 
 def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **changes: Any) -> None:
@@ -135,7 +180,7 @@ def as_locked(unclaimed: bool) -> Q:
     return Q(held | Q(claim_id=None) if unclaimed else held, Among("status", GivenList("statuses")))
 
 
-def implied_by(to: Status, delay: float) -> dict[str, Any]:
+def implied_by(to: Status, hold: Hold) -> dict[str, Any]:
     """The columns that follow from the new status alone; claiming sets its own."""
     if to == Status.RUNNING:
         return {}
@@ -144,7 +189,7 @@ def implied_by(to: Status, delay: float) -> dict[str, Any]:
     return {
         **NO_CLAIM,
         "run_after": Now() + Given("delay", models.DurationField()),
-        "hold": Hold.SCHEDULED if delay > 0 else Hold.NONE,
+        "hold": hold,
         "finished_at": None,
         "stale_at": None,
     }

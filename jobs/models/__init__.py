@@ -2,6 +2,7 @@
 
 from jobs.models.api_token import ApiToken
 from jobs.models.claim import Claim
+from jobs.models.dependency import Dependency, DependencyQuerySet
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
 from jobs.models.limit import Limit
@@ -17,6 +18,8 @@ from jobs.models.worker import Worker, WorkerQuerySet
 __all__ = [
     "ApiToken",
     "Claim",
+    "Dependency",
+    "DependencyQuerySet",
     "Job",
     "JobEvent",
     "JobQuerySet",

@@ -8,9 +8,9 @@ from typing import Any, ParamSpec, TypeVar
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
 
 from jobs import __version__
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.lifecycle import claim as claiming
-from jobs.lifecycle import fence, finish, reap, report, wake_up, workers
+from jobs.lifecycle import fence, finish, reap, report, spawn, wake_up, workers
 from jobs.lifecycle import heartbeat as beating
 from jobs.lifecycle.periodic.sync import sync_with_code
 from jobs.lifecycle.periodic.tick import tick_once
@@ -135,6 +135,10 @@ class DatabaseClient:
     @reconnecting
     def verify(self, claim: ClaimRef) -> None:
         fence.verify(claim)
+
+    @reconnecting
+    def spawn(self, claim: ClaimRef, wish: Wish) -> tuple[Child, ...]:
+        return spawn.spawn(claim, wish.spawn)
 
     @reconnecting
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:

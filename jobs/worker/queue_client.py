@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 
 
 class QueueUnavailable(Exception):
@@ -62,6 +62,10 @@ class QueueClient(Protocol):
     def report(self, report: Report) -> None: ...
 
     def verify(self, claim: ClaimRef) -> None: ...
+
+    def spawn(self, claim: ClaimRef, wish: Wish) -> tuple[Child, ...]:
+        """Make jobs for a running one, unless it has made them before; returns all that it made."""
+        ...
 
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]: ...
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from jobs.lifecycle.clear import clear
 from jobs.lifecycle.enqueue import Enqueued, enqueue
-from jobs.lifecycle.new_job import derived_key
+from jobs.handlers.keys import derived_key
 from jobs.models import Job
 from jobs.states import TERMINAL, Status
 from tests.factories import claimed, events_of, job_in, make_job, reload

@@ -15,7 +15,7 @@ from jobs.states import Hold
 COLUMNS = (
     "kind", "queue", "payload", "priority", "subject", "scope", "dedupe_key", "unique_ever", "accelerator",
     "max_attempts", "backoff", "lease", "max_runtime", "webhook_url",
-    "limit_key", "size",
+    "limit_key", "size", "waits_for",
 )  # fmt: skip
 RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "enqueued_at")
 MOST_AT_ONCE = 16 * 2**20  # characters; PostgreSQL takes no array of more than 256 MB
@@ -27,6 +27,7 @@ POSTGRES_VALUES = {
     "BooleanField": "(job ->> {})::boolean",
     "SmallIntegerField": "(job ->> {})::smallint",
     "PositiveSmallIntegerField": "(job ->> {})::smallint",
+    "PositiveIntegerField": "(job ->> {})::integer",
     "PositiveBigIntegerField": "(job ->> {})::bigint",
     "DurationField": "(job ->> {})::bigint * interval '1 microsecond'",
     "DateTimeField": "(job ->> {})::timestamptz",
@@ -64,7 +65,10 @@ def statement(vendor: str) -> str:
     values = {name: value_of(name, place) for place, name in enumerate(COLUMNS)}
     # The database's clock says what is due: the enqueuer's may be minutes off.
     values["run_after"] = f"COALESCE({run_after}, {now})"
-    values["hold"] = f"CASE WHEN {run_after} > {now} THEN '{Hold.SCHEDULED}' ELSE '{Hold.NONE}' END"
+    values["hold"] = (
+        f"CASE WHEN {values['waits_for']} > 0 THEN '{Hold.WAITING}' "
+        f"WHEN {run_after} > {now} THEN '{Hold.SCHEDULED}' ELSE '{Hold.NONE}' END"
+    )
     table = connection.ops.quote_name(Job._meta.db_table)
     names = ", ".join(column_of(Job, name) for name in values)
     returned = ", ".join(column_of(Job, name) for name in RETURNED)
