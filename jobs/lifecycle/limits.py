@@ -20,7 +20,7 @@ from jobs.lifecycle import wake_up
 from jobs.lifecycle.limit_policy import Room, room_of, with_starts
 from jobs.lifecycle.locked_job import AnyJob
 from jobs.models import Job, Limit
-from jobs.models.limit import EACH
+from jobs.models.limit import EACH, LimitQuerySet
 from jobs.states import Hold, LimitTarget, Status
 
 COLUMN = {
@@ -73,9 +73,9 @@ class Gate:
             running, self.now = running_of(free), clock()
             self.rooms |= {name: room_of(limit, running[name], self.now) for name, limit in free.items()}
 
-    def lock(self, limits: "Limit.objects.__class__ | object") -> list[Limit]:
+    def lock(self, limits: LimitQuerySet) -> list[Limit]:
         """The first time in id order; who has some already waits for no other, for that could be in a circle."""
-        rows = limits.order_by("pk")  # type: ignore[attr-defined]
+        rows = limits.order_by("pk")
         if not self.locked:
             found = list(rows.select_for_update(no_key=True))
             self.locked = {limit.pk: limit for limit in found}
@@ -223,7 +223,9 @@ def waiting_for(limit: Limit) -> list[Name]:
 @transactional
 def sweep() -> int:
     """Let everybody go whom no limit keeps any more: mends what was missed, and what a changed limit leaves."""
-    names = [Name.read(each) for each in Job.objects.held_back().order_by().values_list("held_by", flat=True).distinct()]
+    names = [
+        Name.read(each) for each in Job.objects.held_back().order_by().values_list("held_by", flat=True).distinct()
+    ]
     if not names:
         return 0
     gate = Gate()

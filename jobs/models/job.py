@@ -161,7 +161,9 @@ class Job(models.Model):
     lease = models.DurationField(help_text="How long a claim lasts unless renewed.")
     max_runtime = models.DurationField(null=True, blank=True)
     size = models.PositiveBigIntegerField(
-        default=0, db_default=0, help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown."
+        default=0,
+        db_default=0,
+        help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown.",
     )
     webhook_url = models.CharField(max_length=500, blank=True, default="")
 
