@@ -30,7 +30,8 @@ class GivenList(Given):
 
     def adapted(self, value: Iterable[Any], connection: Any) -> Any:
         if connection.vendor == "postgresql":
-            return list(value)  # its driver knows arrays of ids and of text
+            values = list(value)  # its driver knows arrays, but takes a thousand numbers apart one by one
+            return f"{{{','.join(map(str, values))}}}" if values and isinstance(values[0], int) else values
         return json.dumps([super(GivenList, self).adapted(item, connection) for item in value])
 
 

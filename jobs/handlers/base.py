@@ -2,7 +2,7 @@
 
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -21,6 +21,7 @@ class Unset:
 
 
 UNSET = Unset()
+NOTHING: Mapping[str, Any] = {}
 
 
 class ClaimRef(NamedTuple):
@@ -70,8 +71,7 @@ class Report:
     checkpoint: Any = UNSET
 
 
-@dataclass(frozen=True)
-class ClaimedJob:
+class ClaimedJob(NamedTuple):
     """A job as its worker gets it."""
 
     claim: ClaimRef
@@ -85,7 +85,7 @@ class ClaimedJob:
     lease: timedelta
     max_runtime: timedelta | None
     checkpoint: Any = None
-    phase_results: Mapping[str, Any] = field(default_factory=dict)
+    phase_results: Mapping[str, Any] = NOTHING
     completed_qualities: Sequence[str] = ()
 
     @property
