@@ -3,13 +3,15 @@
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
+
 from jobs.conf import conf
 from jobs.exceptions import ClaimError
-from jobs.sanitise import clean_error
+from jobs.sanitise import clean_error, clean_text
 from jobs.states import PhaseStatus, QualityStatus, Status, Verdict
 
 
@@ -87,6 +89,8 @@ class ClaimedJob(NamedTuple):
     checkpoint: Any = None
     phase_results: Mapping[str, Any] = NOTHING
     completed_qualities: Sequence[str] = ()
+    priority: int = 0
+    enqueued_at: str = ""  # as the database writes it: hardly ever asked, and to read a time takes as long as all else
 
     @property
     def id(self) -> int:
@@ -105,6 +109,7 @@ class Outcome:
     fatal: bool = False
     retry_after: float | None = None
     count: bool = True
+    error_class: str = ""  # the import path of what was raised
 
     @classmethod
     def completed(cls, claim: ClaimRef, result: Any = None) -> "Outcome":
@@ -121,7 +126,7 @@ class Outcome:
         count: bool = True,
     ) -> "Outcome":
         text, trace = describe_error(error)
-        return cls(claim, Verdict.FAILED, None, text, trace, fatal, retry_after, count)
+        return cls(claim, Verdict.FAILED, None, text, trace, fatal, retry_after, count, class_of_error(error))
 
     @classmethod
     def cancelled(cls, claim: ClaimRef) -> "Outcome":
@@ -140,7 +145,7 @@ class Outcome:
         """The outcome to record instead when this one cannot be written."""
         text, trace = describe_error(error)
         error_text = f"The outcome was refused: {text}"
-        return Outcome(self.claim, Verdict.FAILED, error=error_text, traceback=trace)
+        return Outcome(self.claim, Verdict.FAILED, error=error_text, traceback=trace, error_class=class_of_error(error))
 
 
 @dataclass(frozen=True)
@@ -161,6 +166,24 @@ class Orders:
     lost: tuple[ClaimRef, ...] = ()
     drain: bool = False
     disabled: bool = False
+
+
+def stored_moment(text: str) -> datetime | None:
+    """A time as the database writes it, as the ORM would read it."""
+    if not text:
+        return None
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=(moment.tzinfo or UTC) if settings.USE_TZ else None)
+
+
+LONGEST_CLASS = 200
+
+
+def class_of_error(error: str | BaseException) -> str:
+    """The import path of an exception's class; empty where only a text says what went wrong."""
+    if isinstance(error, str):
+        return ""
+    return clean_text(f"{type(error).__module__}.{type(error).__qualname__}", LONGEST_CLASS)
 
 
 def describe_error(error: str | BaseException) -> tuple[str, str]:

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
-from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error
+from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error, stored_moment
 from jobs.handlers.calling import Cancel, OnTask, run_function
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
 from jobs.handlers.files import Files, job_storage
@@ -90,6 +91,14 @@ class Context:
     @property
     def payload(self) -> dict[str, Any]:
         return self._job.payload
+
+    @property
+    def priority(self) -> int:
+        return self._job.priority
+
+    @property
+    def enqueued_at(self) -> datetime | None:
+        return stored_moment(self._job.enqueued_at)
 
     @property
     def attempt(self) -> int:

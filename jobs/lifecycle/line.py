@@ -29,6 +29,7 @@ class ReadyJob(LockedJob):
     max_runtime: timedelta | None
     checkpoint: Any
     progressed_at: datetime | None
+    enqueued_at: str
     others_are_due: bool  # some scheduled ones, which may have to go first: asked along with the lock
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Exists, F, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Exists, F, TextField, When
+from django.db.models.functions import Cast, Coalesce
 from django.db.models.lookups import IsNull
 
 from jobs.db import SecondsSince
@@ -47,6 +47,7 @@ AGE = SecondsSince(Case(When(status=Status.RUNNING, then=Coalesce("started_at", 
 
 
 EXPRESSIONS = {
+    "enqueued_at": Cast("enqueued_at", TextField()),
     "age": AGE,
     "has_started": IsNull(F("started_at"), False),  # when is not asked: to make a time of it takes as long as all else
     "others_are_due": Exists(Job.objects.due()),

@@ -1,8 +1,10 @@
 """The tables. Reads live in `jobs.selectors`, writes of job state in `jobs.lifecycle`."""
 
+from jobs.models.api_token import ApiToken
 from jobs.models.claim import Claim
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
+from jobs.models.periodic import PeriodicJob, PeriodicJobQuerySet, PeriodicTick
 from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
 from jobs.models.queue import Queue, QueueDelta, QueueTotal
@@ -12,11 +14,15 @@ from jobs.models.turn import Turn
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
+    "ApiToken",
     "Claim",
     "Job",
     "JobEvent",
     "JobQuerySet",
     "MinuteTally",
+    "PeriodicJob",
+    "PeriodicJobQuerySet",
+    "PeriodicTick",
     "PhaseProgress",
     "QualityProgress",
     "Queue",

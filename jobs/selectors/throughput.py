@@ -1,7 +1,7 @@
 """What happened lately: rates, failures, and how long jobs waited and ran. Read from tallies, never from the jobs."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -103,8 +103,12 @@ class Slot:
 
 def activity(minutes: int = HOUR) -> Activity:
     """All queues together."""
+    return together(activity_by_queue(minutes).values(), minutes)
+
+
+def together(queues: Iterable[Activity], minutes: int) -> Activity:
     total = Activity(minutes)
-    for queue in activity_by_queue(minutes).values():
+    for queue in queues:
         total.events += queue.events
         for times, more in ((total.waits, queue.waits), (total.runs, queue.runs)):
             times.jobs_by_class += more.jobs_by_class
