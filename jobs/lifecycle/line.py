@@ -29,8 +29,9 @@ class ReadyJob(LockedJob):
     max_runtime: timedelta | None
     checkpoint: Any
     progressed_at: datetime | None
-    enqueued_at: datetime
-    opening: bool  # whether some limit, closed until a time, is to be opened
+    enqueued_at: str
+    others_are_due: bool  # some scheduled ones, which may have to go first: asked along with the lock
+    opening: bool  # some limit, closed until a time, is to be opened
 
 
 READY_FIELDS = row_of(ReadyJob)
