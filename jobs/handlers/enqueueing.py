@@ -28,6 +28,8 @@ class JobOptions(TypedDict, total=False):
     max_runtime: float | None
     webhook_url: str | None
     accelerator: str | None
+    limit_key: str | None
+    size: int
     allow_unknown: bool
 
 
