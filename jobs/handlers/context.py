@@ -10,7 +10,17 @@ from typing import Any
 from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
-from jobs.handlers.base import Child, ClaimedJob, PhaseReport, QualityReport, Report, Spawn, Wish, describe_error
+from jobs.handlers.base import (
+    Child,
+    ClaimedJob,
+    PhaseReport,
+    QualityReport,
+    Report,
+    Spawn,
+    Wish,
+    describe_error,
+    stored_moment,
+)
 from jobs.handlers.calling import Awaiting, Cancel, OnTask, run_awaitable, run_with
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
 from jobs.handlers.files import Files, job_storage
@@ -83,7 +93,7 @@ class Context:
 
     @property
     def enqueued_at(self) -> datetime | None:
-        return self._job.enqueued_at
+        return stored_moment(self._job.enqueued_at)
 
     @property
     def attempt(self) -> int:

@@ -30,6 +30,8 @@ class JobOptions(TypedDict, total=False):
     accelerator: str | None
     after: Sequence[Any]
     on_parent_failure: Literal["cancel", "fail", "run"]
+    limit_key: str | None
+    size: int
     allow_unknown: bool
 
 

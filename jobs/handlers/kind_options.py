@@ -76,7 +76,10 @@ CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "accelerator": (is_one_of(*Accelerator), "one of " + ", ".join(repr(str(each)) for each in Accelerator)),
     "isolation": (is_one_of(*ISOLATIONS), "'thread' or 'process'"),
     "exclusive": (lambda value: isinstance(value, bool), "True or False"),
-    "limit_key": (lambda value: callable(value) or is_short_text(value), "text of at most 200 characters, or a function"),
+    "limit_key": (
+        lambda value: callable(value) or is_short_text(value),
+        "text of at most 200 characters, or a function",
+    ),
     "slots": (is_slots, f"a whole number from 1 to {MOST_SLOTS}"),
     "webhook_url": (is_text(WEB_ADDRESS), "an address that begins with http:// or https://"),
     "fatal_on": (is_errors, ERRORS),

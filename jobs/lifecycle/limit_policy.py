@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from django.conf import settings
 
@@ -36,7 +36,7 @@ def room_of(limit: Limit, running: int, now: datetime) -> Room:
     return Room(min(at_once, left), opens_at)
 
 
-def zone_of(limit: Limit) -> object:
+def zone_of(limit: Limit) -> tzinfo:
     return time_zone(limit.time_zone or settings.TIME_ZONE)
 
 

@@ -20,7 +20,7 @@ from jobs.lifecycle import wake_up
 from jobs.lifecycle.limit_policy import Room, room_of, with_starts
 from jobs.lifecycle.locked_job import AnyJob
 from jobs.models import Job, Limit
-from jobs.models.limit import EACH
+from jobs.models.limit import EACH, LimitQuerySet
 from jobs.states import Hold, LimitTarget, Status
 
 COLUMN = {
@@ -73,9 +73,9 @@ class Gate:
             running, self.now = running_of(free), clock()
             self.rooms |= {name: room_of(limit, running[name], self.now) for name, limit in free.items()}
 
-    def lock(self, limits: "Limit.objects.__class__ | object") -> list[Limit]:
+    def lock(self, limits: LimitQuerySet) -> list[Limit]:
         """The first time in id order; who has some already waits for no other, for that could be in a circle."""
-        rows = limits.order_by("pk")  # type: ignore[attr-defined]
+        rows = limits.order_by("pk")
         if not self.locked:
             found = list(rows.select_for_update(no_key=True))
             self.locked = {limit.pk: limit for limit in found}
@@ -113,15 +113,22 @@ class Gate:
             let_go(name, self.rooms[name].jobs)
         return len(held)
 
-    def settle(self, *, started: bool = True) -> None:
+    def start_over(self) -> None:
+        """Nothing was taken after all: keep the locks, and count again."""
+        self.known.clear()
+        self.limits.clear()
+        self.rooms.clear()
+        self.started.clear()
+
+    def settle(self) -> None:
         """Write what the limits must remember: what has started, and when those that only time opens will open."""
         opens: dict[int, datetime] = {}
         for name, room in self.rooms.items():
             limit = self.limits[name]
-            if started and limit.rate_jobs and self.started[limit.pk] and self.now:
+            if limit.rate_jobs and self.started[limit.pk] and self.now:
                 limit.starts = with_starts(limit, self.now, self.started.pop(limit.pk))
                 Limit.objects.filter(pk=limit.pk).update(starts=limit.starts)
-                room = room_of(limit, 0, self.now)
+                room.opens_at = room_of(limit, 0, self.now).opens_at
             if room.jobs < 1 and room.opens_at:
                 opens[limit.pk] = room.opens_at
         for limit in self.locked.values():
@@ -178,14 +185,17 @@ def hold_still(jobs: Iterable[AnyJob]) -> None:
         list(Limit.objects.filter(about(names)).order_by("pk").select_for_update(no_key=True))
 
 
-def freed(jobs: Iterable[AnyJob]) -> None:
-    """Jobs ran, or could have, and do no more: whoever waits for their limits goes next."""
-    left = [job for job in jobs if job.limited and (job.status == Status.RUNNING or job.hold == Hold.NONE)]
-    if left:
-        gate = Gate()
-        gate.learn(name for job in left for name in names_of(job))
-        let_go_all(gate)
-        gate.settle()
+def leaving(jobs: Iterable[AnyJob]) -> list[AnyJob]:
+    """Of jobs that are moved, those that ran under a limit, or could have: somebody else may go in their place."""
+    return [job for job in jobs if job.limited and (job.status == Status.RUNNING or job.hold == Hold.NONE)]
+
+
+def freed(left: Iterable[AnyJob]) -> None:
+    """Once it is written that they left: whoever waits for their limits goes next."""
+    gate = Gate()
+    gate.learn(name for job in left for name in names_of(job))
+    let_go_all(gate)
+    gate.settle()
 
 
 def let_go_all(gate: Gate) -> int:
@@ -223,7 +233,9 @@ def waiting_for(limit: Limit) -> list[Name]:
 @transactional
 def sweep() -> int:
     """Let everybody go whom no limit keeps any more: mends what was missed, and what a changed limit leaves."""
-    names = [Name.read(each) for each in Job.objects.held_back().order_by().values_list("held_by", flat=True).distinct()]
+    names = [
+        Name.read(each) for each in Job.objects.held_back().order_by().values_list("held_by", flat=True).distinct()
+    ]
     if not names:
         return 0
     gate = Gate()

@@ -1,13 +1,13 @@
 """A locked job: what the verbs need of a row they are about to move; payloads and results stay where they are."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Exists, F, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Exists, F, TextField, When
+from django.db.models.functions import Cast, Coalesce
+from django.db.models.lookups import IsNull
 
 from jobs.db import SecondsSince
 from jobs.models import Job, Limit
@@ -31,9 +31,8 @@ class LockedJob:
     crashes: int
     claim_id: UUID | None
     worker_id: UUID | None
-    last_worker_id: UUID | None
     last_worker_name: str
-    started_at: datetime | None
+    has_started: bool
     progress: int
     cancel_requested_at: datetime | None
     subject: str
@@ -50,13 +49,22 @@ class LockedJob:
 
 AnyJob = Job | LockedJob
 AGE = SecondsSince(Case(When(status=Status.RUNNING, then=Coalesce("started_at", "claimed_at")), default=F("run_after")))
-COMPUTED: Mapping[str, Any] = {"age": AGE, "limited": is_limited(), "opening": Exists(Limit.objects.opening())}
-LOCKED_COLUMNS = tuple(field.name for field in fields(LockedJob) if field.name not in COMPUTED)
+
+
+EXPRESSIONS = {
+    "enqueued_at": Cast("enqueued_at", TextField()),
+    "age": AGE,
+    "has_started": IsNull(F("started_at"), False),  # when is not asked: to make a time of it takes as long as all else
+    "limited": is_limited(),
+    "opening": Exists(Limit.objects.opening()),
+    "others_are_due": Exists(Job.objects.due()),
+}
+LOCKED_COLUMNS = ("started_at", *(field.name for field in fields(LockedJob) if field.name not in EXPRESSIONS))
 
 
 def row_of(made: type[LockedJob]) -> tuple[Any, ...]:
     """What `values_list` is asked for, so that a row is the arguments of the class."""
-    return tuple(COMPUTED.get(field.name, field.name) for field in fields(made))
+    return tuple(EXPRESSIONS.get(field.name, field.name) for field in fields(made))
 
 
 LOCKED_FIELDS = row_of(LockedJob)

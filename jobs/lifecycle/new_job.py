@@ -100,7 +100,9 @@ def check(new: NewJob) -> CheckedJob:
         max_runtime=check_runtime(first(new.max_runtime, kind.max_runtime, conf.MAX_RUNTIME)),
         webhook_url=check_url(first(new.webhook_url, kind.webhook_url)),
         accelerator=check_choice("accelerator", first(new.accelerator, kind.accelerator), Accelerator),
-        limit_key=check_text("limit key", own_limit_key(kind, payload) if new.limit_key is None else new.limit_key, 200),
+        limit_key=check_text(
+            "limit key", own_limit_key(kind, payload) if new.limit_key is None else new.limit_key, 200
+        ),
         size=check_size(new.size),
         after=check_after(new.after),
         on_parent_failure=check_choice("on_parent_failure", new.on_parent_failure, OnParentFailure),

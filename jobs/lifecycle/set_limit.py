@@ -61,14 +61,20 @@ def check_name(target: Any, name: Any) -> tuple[LimitTarget, str]:
 
 def check_rules(name: str, rules: Rules) -> None:
     number = rules.max_running
-    if number is not None and (isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST_RUNNING):
-        raise InvalidInput(f"{number!r} is not a whole number from 1 to {MOST_RUNNING:,}; to let nothing run, pause it.")
+    if number is not None and (
+        isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST_RUNNING
+    ):
+        raise InvalidInput(
+            f"{number!r} is not a whole number from 1 to {MOST_RUNNING:,}; to let nothing run, pause it."
+        )
     if rules.window:
         Window.parse(rules.window)
     if rules.time_zone:
         time_zone(rules.time_zone)
     if rules.rate_jobs is not None and name.endswith(EACH):
-        raise InvalidInput(f"A rate counts the starts of one key: {name!r} means many. Name one, or limit how many run.")
+        raise InvalidInput(
+            f"A rate counts the starts of one key: {name!r} means many. Name one, or limit how many run."
+        )
     if not rules.says_something:
         raise InvalidInput("Say how many may run at once, how many may start per period, or at which hours.")
 

@@ -1,9 +1,10 @@
 """The one place where a job changes its status: row, counters and event together."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from django.db import models
 from django.db.models import Q
@@ -12,9 +13,10 @@ from jobs.db import Now, transactional
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
 from jobs.lifecycle import counts, events, limits, waiting, wake_up
-from jobs.lifecycle.locked_job import AGE, COMPUTED, LOCKED_COLUMNS, AnyJob
+from jobs.lifecycle.locked_job import AGE, EXPRESSIONS, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
+from jobs.lifecycle.sql.together import Bound, Writes, run_together
 from jobs.models import Job, JobQuerySet, PhaseProgress, QualityProgress
 from jobs.states import (
     TERMINAL,
@@ -49,7 +51,7 @@ def lock(jobs: JobQuerySet, *, skip_locked: bool = False, limit: int | None = No
     holds the whole database. Nothing can change a locked row until the transaction ends.
     """
     locked = locking(jobs, skip_locked=skip_locked).only(*LOCKED_COLUMNS)
-    return list(locked.annotate(age=AGE, limited=COMPUTED["limited"])[:limit])  # type: ignore[no-redef]  # declared there for who gets one
+    return list(locked.annotate(age=AGE, limited=EXPRESSIONS["limited"])[:limit])  # type: ignore[no-redef]  # declared there for who gets one
 
 
 def locking(jobs: JobQuerySet, *, skip_locked: bool = False) -> JobQuerySet:
@@ -66,52 +68,67 @@ def move(
     delay: float = 0,
     waits_for: int | None = None,
     given: Mapping[str, Any] = NOTHING,
+    writes: Writes | None = None,
     **changes: Any,
 ) -> None:
     """Move locked jobs to a status, with the same changes for all of them; `given` is what those refer to.
 
     Pending ones may have a delay, or others to wait for. Who waited for jobs that end goes on, or ends, with them.
+    With `writes`, what is to be written is added there, and the caller runs it together with more.
     """
     if not jobs:
         return
+    collected = Writes() if writes is None else writes
     if waits_for is not None:
         changes["waits_for"] = waits_for
     hold = Hold.WAITING if waits_for else Hold.SCHEDULED if delay > 0 else Hold.NONE
-    move_alone(jobs, to, event, hold, reason, outcome, delay, given, changes)
-    if to in TERMINAL:
-        follow(waiting.note_end(jobs, to))
+    changes |= implied_by(to, hold)
+    move_alone(collected, jobs, to, event, Told(reason, outcome), delay, given, changes)
+    if to in TERMINAL and any(job.awaited for job in jobs):
+        collected.then(partial(follow_end, jobs, to))
+    if writes is None:
+        collected.run()
+
+
+class Told(NamedTuple):
+    """What an event says beside its name."""
+
+    reason: str
+    outcome: str = ""
 
 
 def move_alone(
+    collected: Writes,
     jobs: Sequence[AnyJob],
     to: Status,
     event: EventName,
-    hold: Hold,
-    reason: str = "",
-    outcome: str = "",
-    delay: float = 0,
-    given: Mapping[str, Any] = NOTHING,
-    changes: Mapping[str, Any] = NOTHING,
+    words: Told,
+    delay: float,
+    given: Mapping[str, Any],
+    changes: Mapping[str, Any],
 ) -> None:
     """Without those who wait for them."""
-    for job in jobs:
+    for job in one_of_each_status(jobs):
         if to not in TRANSITIONS[Status(job.status)]:
             raise TransitionRefused(job_id=job.pk, status=job.status, to=to)
     ids = [job.pk for job in jobs]
+    told = events.of_jobs(ids, event, reason=words.reason, outcome=words.outcome)
     if to != Status.RUNNING:  # the event names the holder: a claim is on the row before its end, and after its start
-        events.record_of(ids, event, reason=reason, outcome=outcome)
-    changes = dict(status=to, **implied_by(to, hold), **changes)
-    moved = write(jobs, changes, {"delay": timedelta(seconds=delay), **given})
-    if moved != len(ids):  # only this transaction itself could: what it did is undone with it
-        raise MovedMeanwhile(jobs=ids, number=len(ids) - moved)
+        collected.add(told)
+    write(collected, jobs, {"status": to, **changes}, {"delay": timedelta(seconds=delay), **given})
     if to == Status.RUNNING:
-        events.record_of(ids, event, reason=reason, outcome=outcome)
-    settle_parts(ids, to)
-    count(jobs, bucket_of(to, hold), counts.happened(jobs, event))
-    if to != Status.RUNNING:
-        limits.freed(jobs)
+        collected.add(told)
+    hold = changes.get("hold", Hold.NONE)
+    collected.add(*counted(jobs, bucket_of(to, hold), counts.happened(jobs, event)))
+    if to != Status.RUNNING and (left := limits.leaving(jobs)):
+        collected.then(partial(limits.freed, left))
     if to == Status.PENDING and hold != Hold.WAITING and delay <= wake_up.SOON:
-        wake_up.send(job.queue for job in jobs)
+        collected.add(*wake_up.sending(job.queue for job in jobs))
+    settle_parts(ids, to)
+
+
+def follow_end(jobs: Sequence[AnyJob], to: Status) -> None:
+    follow(waiting.note_end(jobs, to))
 
 
 def follow(job_ids: Sequence[int], *, patient: bool = False) -> None:
@@ -119,7 +136,9 @@ def follow(job_ids: Sequence[int], *, patient: bool = False) -> None:
     while job_ids:
         found: set[int] = set()
         for doomed in waiting.let_go(job_ids, settle, patient=patient):
-            move_alone(doomed.jobs, doomed.to, doomed.event, Hold.NONE, doomed.reason, changes=doomed.changes())
+            writes, changes = Writes(), implied_by(doomed.to, Hold.NONE) | doomed.changes()
+            move_alone(writes, doomed.jobs, doomed.to, doomed.event, Told(doomed.reason), 0, NOTHING, changes)
+            writes.run()
             found.update(waiting.note_end(doomed.jobs, doomed.to))
         job_ids, patient = sorted(found), False
 
@@ -143,24 +162,25 @@ def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **c
         if job.status != Status.PENDING:
             raise TransitionRefused(job_id=job.pk, status=job.status, to=Status.PENDING)
     ids = [job.pk for job in jobs]
-    events.record_of(ids, event, reason=reason)
-    if write(jobs, changes, NOTHING) != len(ids):
-        raise MovedMeanwhile(jobs=ids, number=len(ids))
-    recount(jobs, changes.get("queue"), changes.get("hold"))
+    writes = Writes()
+    writes.add(events.of_jobs(ids, event, reason=reason))
+    write(writes, jobs, changes, NOTHING)
+    writes.add(*recounted(jobs, changes.get("queue"), changes.get("hold")))
+    writes.run()
     wake_up.send_if_soon(ids)
 
 
-def write(jobs: Sequence[AnyJob], changes: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    """Write the changes into the rows that are still as they were locked; returns how many."""
-    claims = {job.claim_id for job in jobs}
+def write(writes: Writes, jobs: Sequence[AnyJob], changes: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Write the changes into the rows, which must still be as they were locked.
+
+    Only this transaction itself can have changed them: then what it did is undone with it.
+    """
+    ids, claims = [job.pk for job in jobs], {job.claim_id for job in jobs}
     expressions = tuple((name, value if is_expression(value) else None) for name, value in changes.items())
-    return write_of(expressions, None in claims).run(
-        ids=[job.pk for job in jobs],
-        claims=claims - {None},
-        statuses={job.status for job in jobs},
-        **given,
-        **changes,
+    update = write_of(expressions, None in claims).bound(
+        ids=ids, claims=claims - {None}, statuses={job.status for job in jobs}, **given, **changes
     )
+    writes.expect(len(ids), update, lambda moved: MovedMeanwhile(jobs=ids, number=len(ids) - moved))
 
 
 @built_once
@@ -168,6 +188,10 @@ def write_of(expressions: tuple[tuple[str, Any], ...], unclaimed: bool) -> State
     """An expression is a part of the statement; any other value is given."""
     changes = {name: expression or Given(name, field_of(Job, name)) for name, expression in expressions}
     return update(Job.objects.with_ids(GivenList("ids")).filter(as_locked(unclaimed)), changes)
+
+
+def one_of_each_status(jobs: Sequence[AnyJob]) -> Iterable[AnyJob]:
+    return {job.status: job for job in jobs}.values()
 
 
 def is_expression(value: Any) -> bool:
@@ -195,23 +219,27 @@ def implied_by(to: Status, hold: Hold) -> dict[str, Any]:
     }
 
 
-def count(jobs: Sequence[AnyJob], into: Bucket | None, tallies: counts.Tallies = counts.NOTHING) -> None:
-    """Count jobs out of the bucket they were in, and into another one (None: they are deleted)."""
+def count(jobs: Sequence[AnyJob], into: Bucket | None) -> None:
+    run_together(list(counted(jobs, into)))
+
+
+def counted(jobs: Sequence[AnyJob], into: Bucket | None, tallies: counts.Tallies = counts.NOTHING) -> Iterator[Bound]:
+    """Counts jobs out of the bucket they were in, and into another one (None: they are deleted)."""
     changes: Counter[tuple[str, Bucket]] = Counter()
     for (queue, status, hold), number in Counter((job.queue, job.status, job.hold) for job in jobs).items():
         changes[queue, bucket_of(status, hold)] -= number
         if into is not None:
             changes[queue, into] += number
-    counts.add(changes, tallies)
+    return counts.noted(changes, tallies)
 
 
-def recount(jobs: Sequence[AnyJob], queue: str | None, hold: str | None) -> None:
-    """Count waiting jobs out of where they were, and in where they wait now (None: as before)."""
+def recounted(jobs: Sequence[AnyJob], queue: str | None, hold: str | None) -> Iterator[Bound]:
+    """Counts waiting jobs out of where they were, and in where they wait now (None: as before)."""
     changes: Counter[tuple[str, Bucket]] = Counter()
     for (old, kept), number in Counter((job.queue, job.hold) for job in jobs).items():
         changes[old, bucket_of(Status.PENDING, kept)] -= number
         changes[queue or old, bucket_of(Status.PENDING, kept if hold is None else hold)] += number
-    counts.add(changes)
+    return counts.noted(changes)
 
 
 def settle_parts(job_ids: Sequence[int], to: Status) -> None:

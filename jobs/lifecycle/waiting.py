@@ -16,13 +16,14 @@ from itertools import starmap
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Subquery, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from jobs.db import Now
 from jobs.exceptions import InvalidInput
 from jobs.lifecycle import counts, wake_up
 from jobs.lifecycle.locked_job import LOCKED_FIELDS, AnyJob, LockedJob
+from jobs.lifecycle.sql.together import Writes
 from jobs.models import Dependency, DependencyQuerySet, Job
 from jobs.models.dependency import GONE
 from jobs.states import TERMINAL, Bucket, EventName, Hold, OnParentFailure, Status
@@ -87,8 +88,8 @@ def suspend(job: AnyJob, needs: Collection[int] | None) -> int:
 
 def has_news(job: AnyJob, chosen: DependencyQuerySet) -> bool:
     """Whether one of them ended since the attempt began: then the handler may not have seen it."""
-    since = Q(finished_at__gte=job.started_at) if job.started_at else Q()
-    return Job.objects.filter(since, pk__in=chosen.values("needs")).exists()
+    began = Subquery(Job.objects.filter(pk=job.pk).values(began=Coalesce("started_at", "claimed_at")))
+    return Job.objects.filter(finished_at__gte=began, pk__in=chosen.values("needs")).exists()
 
 
 # When jobs end
@@ -176,8 +177,9 @@ def release(free: Sequence[LockedJob]) -> None:
     for queue, number in Counter(ready).items():
         changes[queue, Bucket.SCHEDULED] -= number
         changes[queue, Bucket.PENDING] += number
-    counts.add(changes)
-    wake_up.send(ready)
+    writes = Writes()
+    writes.add(*counts.noted(changes), *wake_up.sending(ready))
+    writes.run()
     wake_up.send_if_soon([job.pk for job in free])
 
 

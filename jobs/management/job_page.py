@@ -14,6 +14,7 @@ from jobs.models import JobEvent, PhaseProgress, QualityProgress, Worker
 from jobs.readable import full_time, human_duration
 from jobs.sanitise import printable
 from jobs.selectors.clock import database_now
+from jobs.selectors.limits import why_waiting
 from jobs.selectors.timeline import timeline
 
 Shown = str | RenderableType
@@ -38,6 +39,8 @@ def particulars(job: Any, now: datetime) -> Iterator[tuple[str, Cell]]:
     yield "progress", Text.assemble(bar(job.progress), f"  {printable(job.step)}")
     yield "queue", job.queue
     yield "scope", job.scope
+    yield "limit key", job.limit_key
+    yield "waits", why_waiting([job]).get(job.pk, "")
     yield "priority", job.priority
     yield (
         "attempt",

@@ -24,5 +24,9 @@ def target_of(options: dict[str, Any]) -> tuple[str, str]:
     given = [(target, options[target]) for target in HELP if options.get(target) is not None]
     if len(given) != 1:
         known = [f"--{target}" for target in HELP if target in options and target != "queue"]
-        refuse(f"Name one: a queue, {', '.join(known[:-1])} or {known[-1]}." if given else f"Name a queue, or give {', '.join(known)}.")
+        refuse(
+            f"Name one: a queue, {', '.join(known[:-1])} or {known[-1]}."
+            if given
+            else f"Name a queue, or give {', '.join(known)}."
+        )
     return given[0]

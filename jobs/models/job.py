@@ -170,7 +170,9 @@ class Job(models.Model):
     lease = models.DurationField(help_text="How long a claim lasts unless renewed.")
     max_runtime = models.DurationField(null=True, blank=True)
     size = models.PositiveBigIntegerField(
-        default=0, db_default=0, help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown."
+        default=0,
+        db_default=0,
+        help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown.",
     )
     webhook_url = models.CharField(max_length=500, blank=True, default="")
 
@@ -276,3 +278,7 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"job {self.pk} ({self.kind})"
+
+    @property
+    def has_started(self) -> bool:
+        return self.started_at is not None

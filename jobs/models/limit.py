@@ -19,13 +19,16 @@ class LimitQuerySet(models.QuerySet["Limit"]):
 class Limit(models.Model):
     target = models.CharField(max_length=10, choices=choices_of(LimitTarget))
     name = models.CharField(
-        max_length=200, help_text="Of the queue, kind or scope, or the key; a key may end in *: then it means each such key."
+        max_length=200,
+        help_text="Of the queue, kind or scope, or the key; a key may end in *: then it means each such key.",
     )
     max_running = models.PositiveIntegerField(null=True, blank=True, help_text="At most so many run at once.")
     rate_jobs = models.PositiveIntegerField(null=True, blank=True, help_text="At most so many start …")
     rate_seconds = models.FloatField(null=True, blank=True, help_text="… in any so many seconds.")
     window = models.CharField(max_length=11, blank=True, default="", help_text="Only then, as in 22:00-06:00.")
-    time_zone = models.CharField(max_length=64, blank=True, default="", help_text="Of the window; empty: the project's.")
+    time_zone = models.CharField(
+        max_length=64, blank=True, default="", help_text="Of the window; empty: the project's."
+    )
     paused = models.BooleanField(default=False)
     paused_at = models.DateTimeField(null=True, blank=True)
     reason = models.CharField(max_length=500, blank=True, default="")

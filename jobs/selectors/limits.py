@@ -58,7 +58,9 @@ def state_of(limit: Limit) -> LimitState:
     running, held = Job.objects.running(), Job.objects.held_back()
     if limit.is_of_each:
         running = running.filter(**{f"{column}__startswith": name[:-1]}).exclude(**{column: ""})
-        return LimitState(limit, running.count(), held.filter(held_by__startswith=f"{limit.target}:{name[:-1]}").count())
+        return LimitState(
+            limit, running.count(), held.filter(held_by__startswith=f"{limit.target}:{name[:-1]}").count()
+        )
     return LimitState(
         limit, running.filter(**{column: name}).count(), held.filter(held_by=f"{limit.target}:{name}").count()
     )
@@ -128,10 +130,8 @@ def who_holds(queues: Collection[str]) -> list[str]:
 def holders_of(state: LimitState) -> list[str]:
     jobs = list(Job.objects.running().filter(queue=state.limit.name).order_by("pk")[:MOST_HOLDERS])
     workers = Worker.objects.in_bulk({job.worker_id for job in jobs})
-    return [
-        f"Queue {state.limit.name} is at its limit ({state.running:,} of {state.limit.max_running:,}): {held(job, workers)}."
-        for job in jobs
-    ]
+    number = f"{state.running:,} of {state.limit.max_running:,}"
+    return [f"Queue {state.limit.name} is at its limit ({number}): {held(job, workers)}." for job in jobs]
 
 
 def held(job: Job, workers: dict[Any, Worker]) -> str:

@@ -14,6 +14,7 @@ from jobs.progress import eta_seconds
 from jobs.selectors.clock import database_now
 from jobs.selectors.concerns import Concern, Snapshot, concerns
 from jobs.selectors.depth import Depths, queue_depths
+from jobs.selectors.limits import LimitState, limit_states
 from jobs.selectors.throughput import DAY, HOUR, RATE_OVER, Activity, activity_by_queue, together
 from jobs.selectors.workers import Holding, holdings, workers_by_status
 from jobs.states import LIVE_WORKER, EventName, QualityStatus
@@ -32,6 +33,7 @@ class Overview:
     workers: dict[str, int]
     held: list[Holding]
     concerns: list[Concern]
+    limits: list[LimitState]
 
     def rate_of(self, queue: str) -> Activity:
         return self.rates.get(queue, Activity(RATE_OVER))
@@ -57,6 +59,7 @@ def overview(limit: int = 100) -> Overview:
         workers=workers,
         held=holdings(limit),
         concerns=concerns(seen),
+        limits=limit_states(),
     )
 
 

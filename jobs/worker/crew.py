@@ -81,6 +81,7 @@ class ChildHandle:
         finally:
             os.close(memory)
         self.nursery, self.slots, self.isolated = nursery, slots, isolated
+        self.weight = 1  # of an isolated one: the slots of the worker that it takes
         self.assignments: dict[ClaimRef, Assignment] = {}
         self.free_places = deque(range(PLACES))
         self.recalled_places: set[int] = set()  # it has not come to them yet
@@ -230,7 +231,11 @@ class Crew:
 
     @property
     def occupied_slots(self) -> int:
-        return len(self.isolated) + sum(min(child.slots, len(child.assignments)) for child in self.pool)
+        return self.isolated_slots + sum(min(child.slots, len(child.assignments)) for child in self.pool)
+
+    @property
+    def isolated_slots(self) -> int:
+        return sum(child.weight for child in self.isolated)
 
     def assignments(self) -> list[Assignment]:
         return [assignment for child in self.children for assignment in child.assignments.values()]
@@ -247,8 +252,9 @@ class Crew:
                 except CannotFork:
                     berth.crashed()  # to be tried again after a while
 
-    def new_isolated_child(self) -> ChildHandle:
+    def new_isolated_child(self, weight: int = 1) -> ChildHandle:
         child = self.new_child(1, isolated=True)
+        child.weight = weight
         self.isolated.append(child)
         return child
 

@@ -1,8 +1,8 @@
 """What a worker asks of the queue, whether the database is at hand or behind HTTP."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
@@ -20,7 +20,7 @@ class ClaimOrder:
     claim_id: UUID
     queues: Sequence[str]
     limit: int
-    isolated_kinds: Collection[str] = ()
+    isolated_kinds: Mapping[str, int] = field(default_factory=dict)  # with the slots that one of each takes
     isolated_limit: int | None = None
 
 

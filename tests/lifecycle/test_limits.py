@@ -176,7 +176,7 @@ def test_a_changed_or_lifted_limit_counts_at_once(worker):
     assert taken(worker) == []
     lift_limit("kind", "test.noop")
     assert ids(taken(worker)) == jobs[2:]
-    with pytest.raises(LimitNotFound, match="There is no limit of the kind test.noop"):
+    with pytest.raises(LimitNotFound, match="There is no limit of the kind"):
         lift_limit("kind", "test.noop")
 
 
@@ -218,13 +218,19 @@ def test_no_more_start_per_period_and_the_worker_knows_when_to_look_again(worker
     for each in first:
         complete(each)  # what has ended counts, too
     assert taken(worker) == []
-    assert 590 < next_due_in() <= 606.1
+    assert 590 < wait() <= 606.1
     age(500)
     assert taken(worker) == []
-    assert 90 < next_due_in() <= 106.1
+    assert 90 < wait() <= 106.1
     age(110)
     assert ids(taken(worker)) == jobs[3:]
     assert next_due_in() is None
+
+
+def wait() -> float:
+    seconds = next_due_in()
+    assert seconds is not None
+    return seconds
 
 
 def test_a_busy_queue_opens_a_limit_whose_time_has_come(worker):
@@ -247,7 +253,7 @@ def test_outside_its_hours_nothing_starts(worker):
     job = make_job()
     assert taken(worker) == []
     assert taken(worker) == []
-    assert 3600 < next_due_in() <= 7200
+    assert 3600 < wait() <= 7200
     set_limit("queue", "default", Rules(window=f"{now - timedelta(hours=1):%H:%M}-{ends:%H:%M}", time_zone="UTC"))
     assert ids(taken(worker)) == [job.pk]
 

@@ -48,6 +48,8 @@ class NewJob(Schema, extra="forbid"):
     max_runtime: float | None = Field(None, strict=True, description="Seconds; an attempt that runs longer fails.")
     webhook_url: str | None = Field(None, description="Who is told when it has ended.")
     accelerator: str | None = Field(None, description="`prefer` or `require` a GPU worker.")
+    limit_key: str | None = Field(None, description="Jobs with the same key share a limit.")
+    size: int = Field(0, strict=True, description="Bytes of its source: small workers leave large ones to others.")
     allow_unknown: bool = Field(False, strict=True, description="Enqueue a kind that this server has no handler for.")
 
 

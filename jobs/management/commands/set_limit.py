@@ -39,10 +39,12 @@ hold up nobody behind them. What runs already goes on."""
             if says:
                 refuse("--lift removes the limit: leave the other options out.")
             lift_limit(target, name, options["reason"])
-            self.answer({"target": target, "name": name, "lifted": True}, f"The limit of {target} {printable(name)} is lifted.")
+            self.answer(
+                {"target": target, "name": name, "lifted": True}, f"The limit of {target} {printable(name)} is lifted."
+            )
             return
-        rate = parse_rate(options["rate"]) if options["rate"] is not None else (None, None)
-        rules = Rules(options["running"], *rate, options["window"], options["time_zone"])
+        jobs, seconds = parse_rate(options["rate"]) if options["rate"] is not None else (None, None)
+        rules = Rules(options["running"], jobs, seconds, options["window"], options["time_zone"])
         state = state_of(set_limit(target, name, rules, options["reason"]))
         sentence = f"Limit of {target} {printable(name)}: {told(state.limit)}. Now {state.running:,} running."
         self.answer(state.as_dict(), sentence)
