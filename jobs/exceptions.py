@@ -108,7 +108,9 @@ class WaitFor(JobyardError):
 
     def __init__(self, children: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self.waits_for = None if children is None else tuple(child if isinstance(child, int) else child.id for child in children)
+        self.waits_for = (
+            None if children is None else tuple(child if isinstance(child, int) else child.id for child in children)
+        )
 
 
 class CommandFailed(JobyardError):

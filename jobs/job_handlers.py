@@ -1,4 +1,4 @@
-"""The kinds that the queue brings itself: the end of a batch, and Django's tasks where there is a framework for them."""
+"""The kinds that the queue brings itself: the end of a batch, and Django's tasks where there is their framework."""
 
 from importlib.util import find_spec
 

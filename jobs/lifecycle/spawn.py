@@ -65,7 +65,9 @@ def key_of(order: Spawn) -> str:
 
 def children_of(job_id: int) -> tuple[Child, ...]:
     rows = list(Dependency.objects.of([job_id]).spawned().order_by("pk"))
-    jobs = Job.objects.only("kind", "status", "progress", "result", "last_error").in_bulk([row.needs_id for row in rows])
+    jobs = Job.objects.only("kind", "status", "progress", "result", "last_error").in_bulk(
+        [row.needs_id for row in rows]
+    )
     return tuple(child(row, jobs.get(row.needs_id)) for row in rows)
 
 

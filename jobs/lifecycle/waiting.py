@@ -82,7 +82,9 @@ def suspend(job: AnyJob, needs: Collection[int] | None) -> int:
         raise InvalidInput("WaitFor(…) takes jobs that this job spawned itself, with ctx.spawn(…).")
     unfinished = chosen.unfinished().count()
     if not unfinished and not has_news(job, chosen):
-        raise InvalidInput("WaitFor: all that it waits for had ended before this attempt began, so it would wait for ever.")
+        raise InvalidInput(
+            "WaitFor: all that it waits for had ended before this attempt began, so it would wait for ever."
+        )
     return unfinished
 
 

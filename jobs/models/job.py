@@ -27,7 +27,8 @@ KEEPS_KEY = Q(dedupe_key__isnull=False) & (Q(status__in=ACTIVE) | Q(unique_ever=
 
 # By status, in the words of the partial indexes, so that a few jobs are found without reading the finished ones.
 IN_STATUS = {
-    Status.PENDING: Q(status=Status.PENDING) & (Q(hold=Hold.NONE) | Q(hold=Hold.SCHEDULED) | Q(hold=Hold.LIMITED) | Q(hold=Hold.WAITING)),
+    Status.PENDING: Q(status=Status.PENDING)
+    & (Q(hold=Hold.NONE) | Q(hold=Hold.SCHEDULED) | Q(hold=Hold.LIMITED) | Q(hold=Hold.WAITING)),
     # As an expression: the lookup `worker__isnull` would lose jobs whose worker's row is gone in a join with workers.
     Status.RUNNING: Q(status=Status.RUNNING) & Q(IsNull(F("worker_id"), False)),
     **{ended: Q(status=ended) & (Q(stale_at=None) | Q(stale_at__isnull=False)) for ended in TERMINAL},
