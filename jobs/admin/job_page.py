@@ -12,6 +12,7 @@ from jobs.readable import full_time, human_duration
 from jobs.selectors.clock import database_now
 from jobs.selectors.limits import why_waiting
 from jobs.selectors.timeline import latest_events
+from jobs.selectors.workflows import workflow_of
 from jobs.states import EventName
 
 MOST_EVENTS = 500
@@ -36,6 +37,7 @@ def page_context(job: Any) -> dict[str, Any]:
         "now": now,
         "facts": list(facts(job)),
         "waits_for": why_waiting([job]).get(job.pk, ""),
+        "workflow": workflow_of(job),
         "moments": [(name, moment) for name, moment in moments(job) if moment],
         "claim": claim(job, now),
         "holder": workers.get(job.last_worker_id),

@@ -17,7 +17,6 @@ from jobs.handlers.base import (
     QualityReport,
     Report,
     Spawn,
-    Wish,
     describe_error,
     stored_moment,
 )
@@ -29,7 +28,7 @@ from jobs.handlers.job_logger import JobLogger
 from jobs.handlers.quality import Quality, as_json, whole_percent
 from jobs.handlers.registry import Phase
 from jobs.handlers.reporter import Reporter, StopFlags
-from jobs.handlers.spawning import named
+from jobs.handlers.spawning import children, spawned
 from jobs.progress import overall_percent
 from jobs.sanitise import clean_text
 from jobs.states import PhaseStatus
@@ -211,13 +210,11 @@ class Context:
     def spawn_many(self, orders: Iterable[Spawn]) -> list[Child]:
         """Many at once, all or none, in the order given."""
         self.raise_if_cancelled()
-        wanted = list(map(named, orders))
-        known = {child.key: child for child in self._reporter.ask(Wish(tuple(wanted)))}
-        return [known[str(order.key)] for order in wanted]
+        return spawned(self._reporter, orders)
 
     def children(self) -> list[Child]:
         """The jobs that it spawned, in this and in earlier attempts, as they stand now, with their results."""
-        return list(self._reporter.ask(Wish()))
+        return children(self._reporter)
 
     # Reporting
 

@@ -1,5 +1,7 @@
 """Jobs that wait for others: when they go on, what becomes of them where one fails, and what heals a missed end."""
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -19,6 +21,7 @@ from jobs.lifecycle.run_now import run_now
 from jobs.lifecycle.set_limit import Rules, set_limit
 from jobs.models import Dependency, Job
 from jobs.selectors.clock import database_now
+from jobs.selectors.jobs import get_job
 from jobs.states import Hold, ShownState, Status
 from tests.factories import (
     age,
@@ -32,7 +35,7 @@ from tests.factories import (
 )
 
 pytestmark = pytest.mark.django_db
-BROKEN = {"outcome": Outcome.failed, "error": "broken", "fatal": True}
+BROKEN: dict[str, Any] = {"outcome": Outcome.failed, "error": "broken", "fatal": True}
 
 
 def is_ready(job: Job) -> bool:
@@ -139,10 +142,10 @@ def test_it_stands_in_line_from_the_moment_it_is_let_go():
 def test_it_is_counted_and_shown_as_scheduled():
     parent = make_job()
     job = make_job(after=[parent])
-    assert Job.objects.with_state().get(pk=job.pk).state == ShownState.SCHEDULED
+    assert get_job(job.pk).state == ShownState.SCHEDULED
     assert kept_counts() == {("default", "pending"): 1, ("default", "scheduled"): 1}
     end(parent)
-    assert Job.objects.with_state().get(pk=job.pk).state == ShownState.UNCLAIMED
+    assert get_job(job.pk).state == ShownState.UNCLAIMED
     assert kept_counts() == {("default", "pending"): 1, ("default", "completed"): 1}
 
 

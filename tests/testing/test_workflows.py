@@ -1,5 +1,7 @@
 """Workflows as handlers and callers use them: jobs that spawn jobs and wait for them, and batches."""
 
+from typing import Any
+
 import pytest
 
 from jobs import Batch, NewJob, Spawn, WaitFor, batch, enqueue
@@ -10,6 +12,7 @@ from jobs.handlers.pipeline import Pipeline
 from jobs.handlers.registry import registry
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.clear import clear
+from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.retry import requeue, retry
 from jobs.lifecycle.spawn import spawn
 from jobs.models import Dependency, Job
@@ -74,7 +77,7 @@ def test_the_same_key_is_the_same_child_in_every_attempt():
 
 
 def test_a_retry_spawns_anew_what_did_not_complete_and_a_requeue_everything(kind):
-    good = []
+    good: list[bool] = []
 
     @kind("t.parent", max_attempts=1)
     def parent(ctx):
@@ -97,12 +100,13 @@ def test_a_retry_spawns_anew_what_did_not_complete_and_a_requeue_everything(kind
     good.append(True)
     retry(job_id)
     drain()
-    after = reload(job_id).result
+    after: Any = reload(job_id).result
     assert after[0] == before["a"]
     assert after[1] > before["b"]
     requeue(job_id)
     drain()
-    assert not set(reload(job_id).result) & set(after)
+    again: Any = reload(job_id).result
+    assert not set(again) & set(after)
 
 
 def test_a_phase_may_wait():
@@ -144,8 +148,6 @@ def test_to_wait_again_for_what_had_ended_fails_instead_of_going_round_for_ever(
 
 
 def end_of(ref, waits_for):
-    from jobs.lifecycle.finish import finish_one
-
     finish_one(Outcome.waiting(ref, waits_for))
     return reload(ref)
 
