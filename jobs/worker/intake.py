@@ -63,7 +63,7 @@ class Intake:
     def found(self, found: Found) -> None:
         self.looking = False
         self.taken += len(found.jobs)
-        self.held_back = not found.jobs and found.order.isolated_limit == 0
+        self.held_back = not found.jobs and found.order.leaves_some
         if found.jobs or self._look_again:
             return
         interval = self.options.poll_interval or conf.POLL_INTERVAL or self.usual_interval()

@@ -23,6 +23,12 @@ class ClaimOrder:
     isolated_kinds: Mapping[str, int] = field(default_factory=dict)  # with the slots that one of each takes
     isolated_limit: int | None = None
 
+    @property
+    def leaves_some(self) -> bool:
+        """Whether there may be jobs for which there was no room: of those that must begin at once, the heaviest."""
+        heaviest = max(self.isolated_kinds.values(), default=1)
+        return self.isolated_limit is not None and self.isolated_limit < heaviest
+
 
 @dataclass(frozen=True)
 class Ticked:
