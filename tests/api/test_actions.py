@@ -144,7 +144,8 @@ def test_a_job_is_enqueued_with_all_that_can_be_said(program: Client):
         "kind": "test.noop", "payload": {"deep": [1, {"x": None}]}, "queue": "media", "priority": 7, "subject": "Dune",
         "scope": "films", "dedupe_key": "k", "unique": "ever", "force": True, "run_after": "2099-05-01T12:00:00+02:00",
         "max_attempts": 9, "backoff": "fixed:5", "max_runtime": 60, "webhook_url": "https://example.org/",
-        "accelerator": "prefer", "after": [make_job(queue="first").pk], "on_parent_failure": "run", "allow_unknown": True,
+        "accelerator": "prefer", "after": [make_job(queue="first").pk], "on_parent_failure": "run",
+        "allow_unknown": True,
     }  # fmt: skip
     answer = post_json(program, f"{QUEUE}/enqueue", wish)
     job = Job.objects.get(queue="media")
