@@ -54,8 +54,7 @@ class Context:
         self._folders, self._worker_name, self._on_task = folders, worker_name, on_task
         self._commands: Commands | None = None
         self._phase_results = dict(job.phase_results)
-        self._checkpoint = job.checkpoint
-        self._has_scratch = False
+        self._checkpoint, self._has_scratch = job.checkpoint, False
         self._phases: Sequence[Phase] = ()
         self._phase: Phase | None = None
 

@@ -41,7 +41,7 @@ def particulars(job: Any, now: datetime) -> Iterator[tuple[str, Cell]]:
     yield "queue", job.queue
     yield "scope", job.scope
     yield "limit key", job.limit_key
-    yield "waits", why_waiting([job]).get(job.pk, "")
+    yield "why it waits", why_waiting([job]).get(job.pk, "")
     yield "priority", job.priority
     yield (
         "attempt",

@@ -112,7 +112,7 @@ def test_the_page_shows_what_it_waits_for_and_who_waits_for_it():
     job = make_job(after=[first, other])
     last = make_job(after=[job])
     lines = lines_of(run("show_job", job.pk))
-    assert ["waits", "waits", "for", "2", "jobs"] in lines
+    assert ["why", "it", "waits", "waits", "for", "2", "jobs"] in lines
     assert ["waits", "for", str(first.pk), "unclaimed", "░░░░░░░░░░░░░░░░░░░░", "0", "%", "the", "first"] in lines
     assert any(line[:4] == ["waiting", "for", "it", str(last.pk)] for line in lines)
     told = run_json("show_job", job.pk)["workflow"]
