@@ -20,11 +20,15 @@ class UnknownKind(InvalidInput):
     """No handler is registered for the kind {kind!r}. {hint}"""
 
 
-class JobNotFound(JobyardError, LookupError):
+class NotFound(JobyardError, LookupError):
+    """There is no such thing."""
+
+
+class JobNotFound(NotFound):
     """There is no job {job_id}."""
 
 
-class PeriodicJobNotFound(JobyardError, LookupError):
+class PeriodicJobNotFound(NotFound):
     """There is no periodic job {name!r}."""
 
 
@@ -36,7 +40,7 @@ class PeriodicJobDeclared(JobyardError):
     """The periodic job {name} is declared in the code, which would bring it back: turn it off instead."""
 
 
-class WorkerNotFound(JobyardError, LookupError):
+class WorkerNotFound(NotFound):
     """There is no worker {worker_id}: it was deleted, or never registered."""
 
 

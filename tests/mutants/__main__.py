@@ -2,11 +2,13 @@
 
 import sys
 
-from tests.mutants import claim, dedupe, periodic, reap, writes
+from tests.mutants import api, claim, dedupe, periodic, reap, writes
 from tests.mutants.mutant import Mutant
 from tests.mutants.run import run_all
 
-ALL: list[Mutant] = [*claim.MUTANTS, *writes.MUTANTS, *reap.MUTANTS, *dedupe.MUTANTS, *periodic.MUTANTS]
+ALL: list[Mutant] = [
+    *claim.MUTANTS, *writes.MUTANTS, *reap.MUTANTS, *dedupe.MUTANTS, *api.MUTANTS, *periodic.MUTANTS,
+]  # fmt: skip
 
 
 def main(words: list[str]) -> int:
