@@ -3,14 +3,18 @@
 A setting is taken from Django's settings (`JOBS_X`), else the environment, else its default.
 """
 
+import base64
+import binascii
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Generic, TypeVar, overload
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+
+from jobs.web_address import Allowed, Policy
 
 T = TypeVar("T")
 PREFIX = "JOBS_"
@@ -46,6 +50,19 @@ class Setting(Generic[T]):
             return self.parse(raw)
         except (TypeError, ValueError, OverflowError) as error:
             raise ImproperlyConfigured(f"{key} is {raw!r}, but it must be {error}.") from error
+
+
+class EnvironmentSecret(Setting[T]):
+    """Read from the environment alone, so that it ends up in no repository; its value is in no message."""
+
+    def read(self) -> T:
+        key = PREFIX + self.name
+        if hasattr(settings, key):
+            raise ImproperlyConfigured(f"{key} is in Django's settings, but it is read from the environment alone.")
+        try:
+            return self.parse(os.environ.get(key, ""))
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{key} cannot be used: it must be {error}.") from None
 
 
 def parse_seconds(raw: object) -> float:
@@ -92,6 +109,39 @@ def parse_choice(*choices: str) -> Callable[[object], str]:
         return str(raw)
 
     return parse
+
+
+def parse_list(raw: object) -> list[str]:
+    """Texts with commas between them, or a list of texts."""
+    parts = raw.split(",") if isinstance(raw, str) else raw
+    if not isinstance(parts, Iterable):
+        raise ValueError("a list of texts, or one text with commas")
+    return [text for part in parts if (text := str(part).strip())]
+
+
+def parse_allowed(raw: object) -> Allowed:
+    return Allowed.parse(parse_list(raw))
+
+
+def parse_ports(raw: object) -> frozenset[int]:
+    ports = [int(part) if part.isdecimal() else 0 for part in parse_list(raw)]
+    if not all(1 <= port <= 65_535 for port in ports):
+        raise ValueError("port numbers from 1 to 65535, with commas between them")
+    return frozenset(ports)
+
+
+def parse_secrets(raw: object) -> tuple[bytes, ...]:
+    """Secrets as Standard Webhooks writes them; the newest first, all of them sign."""
+    secrets = []
+    for entry in parse_list(raw):
+        try:
+            key = base64.b64decode(entry.removeprefix("whsec_"), validate=True)
+        except binascii.Error:
+            key = b""
+        if not entry.startswith("whsec_") or not 24 <= len(key) <= 64:
+            raise ValueError("whsec_ and 24 to 64 random bytes in base64; several with commas between them")
+        secrets.append(key)
+    return tuple(secrets)
 
 
 def seconds(default: float, meaning: str) -> Setting[float]:
@@ -171,6 +221,31 @@ class Conf:
     ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
     ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
     ALERT_DEPTH = count(10_000, "jobs", "More jobs waiting in a queue than this raise an alert.")
+    WEBHOOK_URL = text(
+        "", "Where the ends of jobs are announced whose kind and enqueuer name no other URL; empty = nowhere."
+    )
+    WEBHOOK_SECRET: EnvironmentSecret[tuple[bytes, ...]] = EnvironmentSecret(
+        (), parse_secrets, "whsec_…", "Signs what is sent; several with commas between them while one is replaced."
+    )
+    WEBHOOK_ALLOW = Setting(
+        Allowed(), parse_allowed, "hosts and networks", "Who may be called although private, by http or on any port."
+    )
+    WEBHOOK_PORTS = Setting(frozenset({443, 8443}), parse_ports, "ports", "The ports that others are called on.")
+    WEBHOOK_CA_FILE = text("", "Certificate authorities of your own (PEM), beside those of the system.")
+    WEBHOOK_TIMEOUT = seconds(
+        10, "How long a request may take in all, from the first look-up to the end of the answer."
+    )
+    WEBHOOK_TRIES = count(5, "requests", "How often a message is sent at most until it is answered with 2xx.")
+    WEBHOOK_BACKOFF = seconds(15, "The wait before the second try; each further one is five times as long.")
+    WEBHOOK_GIVE_UP = seconds(DAY, "A message that could not be delivered for so long is given up.")
+    WEBHOOK_BREAKER = count(5, "failures", "After so many in a row a host is left alone for a while; 0 = never.")
+    WEBHOOK_BREAKER_PAUSE = seconds(30, "For how long at first; it doubles, to ten times this at most.")
+    WEBHOOK_PROGRESS = count(0, "percent", "Progress is announced at each multiple of this; 0 = not at all.")
+    WEBHOOK_MAX_RESULT = count(64 * 1024, "bytes", "A larger result, as JSON, is left out of a message.")
+    WEBHOOK_CONCURRENCY = count(8, "requests", "How many a worker has under way at once; 0 = workers deliver nothing.")
+    RETENTION_WEBHOOKS = seconds(
+        30 * DAY, "Messages that were delivered or given up are deleted after this; 0 = never."
+    )
     FFMPEG = text("", "The ffmpeg to use; empty = the one on the PATH, else that of the package imageio-ffmpeg.")
     VIDEO_ENCODERS = text(
         "",
@@ -202,6 +277,11 @@ class Conf:
     @property
     def gpu_wait(self) -> float:
         return 2 * self.HEARTBEAT_INTERVAL if self.GPU_WAIT is None else self.GPU_WAIT
+
+    @property
+    def web_policy(self) -> Policy:
+        """Whom we call."""
+        return Policy(self.WEBHOOK_ALLOW, self.WEBHOOK_PORTS)
 
 
 conf = Conf()

@@ -29,6 +29,7 @@ class LockedJob:
     progress: int
     cancel_requested_at: datetime | None
     subject: str
+    webhook_url: str
 
     @property
     def pk(self) -> int:

@@ -8,6 +8,7 @@ from jobs.models.quality_progress import QualityProgress
 from jobs.models.queue import Queue, QueueDelta, QueueTotal
 from jobs.models.service_beat import ServiceBeat
 from jobs.models.turn import Turn
+from jobs.models.webhook import WebhookDelivery, WebhookHost, WebhookTry
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
@@ -22,6 +23,9 @@ __all__ = [
     "QueueTotal",
     "ServiceBeat",
     "Turn",
+    "WebhookDelivery",
+    "WebhookHost",
+    "WebhookTry",
     "Worker",
     "WorkerQuerySet",
 ]

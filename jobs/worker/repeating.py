@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
+from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import QueueClient, QueueUnavailable
 
 logger = logging.getLogger("jobs.worker")
@@ -18,6 +19,11 @@ class Repeating(threading.Thread):
         self.client = client
         self._stop_asked = threading.Event()
 
+    @property
+    def patience(self) -> float:
+        """How long a stopping worker waits for it."""
+        return PATIENCE
+
     def pause(self) -> float:
         """Seconds until the next round."""
         raise NotImplementedError
@@ -28,14 +34,22 @@ class Repeating(threading.Thread):
     def run(self) -> None:
         pause = self.pause()
         try:
-            while not self._stop_asked.wait(pause):
+            while not self.wait(pause):
                 went_well = [self.survive(step) for step in self.steps()]
                 pause = self.pause() if all(went_well) else min(self.pause() or SOON, SOON)
         finally:
             self.client.hang_up()
 
+    def wait(self, seconds: float) -> bool:
+        """Whether it is to stop."""
+        return self._stop_asked.wait(seconds)
+
     def stop(self) -> None:
         self._stop_asked.set()
+
+    def await_end(self) -> None:
+        if self.ident:
+            self.join(self.patience)
 
     def survive(self, step: Callable[[], None]) -> bool:
         """Whatever goes wrong, it must go on: without a heartbeat every claim of this worker is lost."""

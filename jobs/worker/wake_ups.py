@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 
+from jobs.webhooks.bell import CALL, bell
 from jobs.worker.queue_client import NoWakeUps, QueueClient
 from jobs.worker.repeating import Repeating
 
@@ -34,7 +35,9 @@ class WakeUps(Repeating):
                 self.on_wake_up()  # what arrived while nobody listened
                 while not self._stop_asked.is_set():
                     queue = listener.wait(LOOK_UP)
-                    if queue is not None and (queue in self.queues or not self.queues):
+                    if queue == CALL:
+                        bell.ring()
+                    elif queue is not None and (queue in self.queues or not self.queues):
                         self.on_wake_up()
         except NoWakeUps as error:
             logger.warning("%s", error)
