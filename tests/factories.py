@@ -14,13 +14,24 @@ from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.workers import register
-from jobs.models import Claim, Job, JobEvent, QueueDelta, QueueTotal, ServiceBeat, Turn, Worker
+from jobs.models import (
+    Claim,
+    Job,
+    JobEvent,
+    QueueDelta,
+    QueueTotal,
+    ServiceBeat,
+    Turn,
+    WebhookDelivery,
+    WebhookHost,
+    Worker,
+)
 from jobs.process_identity import ProcessIdentity
 from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
-AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn)
+AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, WebhookDelivery, WebhookHost)
 
 
 def make_worker(

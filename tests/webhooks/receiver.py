@@ -85,7 +85,7 @@ def dripping(receiver: Receiver, first: bytes) -> Callable[[BaseHTTPRequestHandl
 
 
 @contextmanager
-def running(scheme: str = "http") -> Iterator[Receiver]:
+def running(scheme: str = "http", port: int = 0) -> Iterator[Receiver]:
     receiver = Receiver(scheme=scheme)
 
     class Handler(BaseHTTPRequestHandler):
@@ -95,7 +95,7 @@ def running(scheme: str = "http") -> Iterator[Receiver]:
         def log_message(self, *arguments: Any) -> None:
             pass
 
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", port), Handler)
     receiver.port = server.server_address[1]
     if scheme == "https":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -127,7 +127,7 @@ def test_what_is_not_of_the_internet_is_never_called(host: str):
 def test_a_name_that_leads_here_is_not_called(receiver: Receiver, settings: LazySettings):
     settings.JOBS_WEBHOOK_ALLOW = ""
     settings.JOBS_WEBHOOK_PORTS = str(receiver.port)
-    with pytest.raises(SendRefused, match="leads to .* which is loopback"):
+    with pytest.raises(SendRefused, match=r"leads to .* which is loopback"):
         send(f"https://localhost:{receiver.port}/")
     assert receiver.heard == []
 
@@ -209,4 +209,3 @@ def test_who_takes_the_body_too_slowly_is_cut_off(receiver: Receiver):
     """It listens and never reads: what the system buffers is soon full."""
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(SendFailed, match="took longer"):
         send(f"http://127.0.0.1:{silent.getsockname()[1]}/", b"x" * 20_000_000, timeout=0.3)
-

@@ -67,5 +67,6 @@ none runs. Any number may run side by side: each message is taken by one of them
         if tally == DeliveryTally():
             sentence = "Nothing is due."
         else:
-            sentence = f"Delivered {counted(tally.delivered, 'message')}, {tally.not_delivered} not (yet)."
+            were = "was" if tally.not_delivered == 1 else "were"
+            sentence = f"Delivered {counted(tally.delivered, 'message')}; {tally.not_delivered:,} {were} not taken."
         self.answer(asdict(tally), sentence)
