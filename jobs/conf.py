@@ -3,17 +3,16 @@
 A setting is taken from Django's settings (`JOBS_X`), else the environment, else its default.
 """
 
-import base64
-import binascii
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Generic, TypeVar, overload
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from jobs.list_settings import parse_allowed, parse_ports, parse_secrets
 from jobs.web_address import Allowed, Policy
 
 T = TypeVar("T")
@@ -111,39 +110,6 @@ def parse_choice(*choices: str) -> Callable[[object], str]:
     return parse
 
 
-def parse_list(raw: object) -> list[str]:
-    """Texts with commas between them, or a list of texts."""
-    parts = raw.split(",") if isinstance(raw, str) else raw
-    if not isinstance(parts, Iterable):
-        raise ValueError("a list of texts, or one text with commas")
-    return [text for part in parts if (text := str(part).strip())]
-
-
-def parse_allowed(raw: object) -> Allowed:
-    return Allowed.parse(parse_list(raw))
-
-
-def parse_ports(raw: object) -> frozenset[int]:
-    ports = [int(part) if part.isdecimal() else 0 for part in parse_list(raw)]
-    if not all(1 <= port <= 65_535 for port in ports):
-        raise ValueError("port numbers from 1 to 65535, with commas between them")
-    return frozenset(ports)
-
-
-def parse_secrets(raw: object) -> tuple[bytes, ...]:
-    """Secrets as Standard Webhooks writes them; the newest first, all of them sign."""
-    secrets = []
-    for entry in parse_list(raw):
-        try:
-            key = base64.b64decode(entry.removeprefix("whsec_"), validate=True)
-        except binascii.Error:
-            key = b""
-        if not entry.startswith("whsec_") or not 24 <= len(key) <= 64:
-            raise ValueError("whsec_ and 24 to 64 random bytes in base64; several with commas between them")
-        secrets.append(key)
-    return tuple(secrets)
-
-
 def seconds(default: float, meaning: str) -> Setting[float]:
     return Setting(float(default), parse_seconds, "seconds", meaning)
 
@@ -207,6 +173,7 @@ class Conf:
     RETENTION_FAILED = seconds(90 * DAY, "Failed jobs are marked stale after this; 0 = never.")
     RETENTION_CANCELLED = seconds(30 * DAY, "Cancelled jobs are marked stale after this; 0 = never.")
     RETENTION_STALE_FOR = seconds(7 * DAY, "Stale jobs, and workers gone for as long, are deleted after this.")
+    RETENTION_STATISTICS = seconds(8 * DAY, "What happened minute by minute is kept for this long.")
     DISPATCH = Setting(
         "auto",
         parse_choice("auto", "polling", "postgres", "redis", "hybrid"),
@@ -246,6 +213,10 @@ class Conf:
     RETENTION_WEBHOOKS = seconds(
         30 * DAY, "Messages that were delivered or given up are deleted after this; 0 = never."
     )
+    ALERT_ERROR_RATE = Setting(
+        0.1, parse_share, "share", "A larger share of a queue's jobs that failed within an hour raises an alert."
+    )
+    ALERT_NO_CLAIMS = seconds(60, "Jobs that wait while nobody has claimed for this long raise an alert.")
     FFMPEG = text("", "The ffmpeg to use; empty = the one on the PATH, else that of the package imageio-ffmpeg.")
     VIDEO_ENCODERS = text(
         "",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import OperationalError, connection, transaction
+from django.db.models import FloatField, Func, IntegerField
 from django.db.models.functions import Now as StatementNow
 
 P = ParamSpec("P")
@@ -28,6 +29,34 @@ class Now(StatementNow):
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
         return self.as_sql(compiler, connection, template="CLOCK_TIMESTAMP()", **context)
+
+
+class SecondsSince(Func):
+    """Seconds from a time to the database's present, as a plain number."""
+
+    output_field = FloatField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "EXTRACT(EPOCH FROM CLOCK_TIMESTAMP() - %(expressions)s)::double precision"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "(JULIANDAY('now') - JULIANDAY(%(expressions)s)) * 86400.0"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+class MinuteOf(Func):
+    """The minute of a time, counted from the beginning of 1970."""
+
+    output_field = IntegerField()
+    SQL = {
+        "postgresql": "CAST(FLOOR(EXTRACT(EPOCH FROM {}) / 60) AS integer)",
+        "sqlite": "(STRFTIME('%%s', {}) / 60)",
+    }
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **context: Any) -> Any:
+        moment, parameters = compiler.compile(self.source_expressions[0])
+        return self.SQL[connection.vendor].format(moment), parameters
 
 
 def is_postgres() -> bool:

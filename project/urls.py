@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
+    path("dashboard/", include("jobs.admin.dashboard")),
     # For whom is not staff, but may watch.
     path("accounts/login/", LoginView.as_view(template_name="admin/login.html", next_page="videos:list"), name="login"),
     path("", include("jobs.videos.urls")),

@@ -18,6 +18,7 @@ from jobs.models import (
     Claim,
     Job,
     JobEvent,
+    MinuteTally,
     QueueDelta,
     QueueTotal,
     ServiceBeat,
@@ -31,7 +32,7 @@ from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
-AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, WebhookDelivery, WebhookHost)
+AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta, WebhookDelivery, WebhookHost)
 
 
 def make_worker(
@@ -115,7 +116,7 @@ def real_counts() -> dict[tuple[str, str], int]:
 def kept_counts() -> dict[tuple[str, str], int]:
     """Jobs per queue and bucket, as the counters have them."""
     kept: Counter[tuple[str, str]] = Counter()
-    for counters in (QueueTotal.objects, QueueDelta.objects):
+    for counters in (QueueTotal.objects, QueueDelta.objects.exclude(bucket="")):
         for queue, bucket, jobs in counters.values_list("queue", "bucket", "jobs"):
             kept[queue, bucket] += jobs
     return {key: jobs for key, jobs in kept.items() if jobs}
@@ -129,6 +130,7 @@ def age(seconds: float, *, outage: bool = False) -> None:
     """
     for model in AGEING:
         shift(model, seconds)
+    MinuteTally.objects.update(minute=F("minute") - int(seconds // 60))
     shift(ServiceBeat, seconds, leaving=() if outage else ("beat_at",))
 
 

@@ -19,6 +19,7 @@ from jobs.lifecycle.queues import pause, resume
 from jobs.models import Queue
 from jobs.selectors.clock import database_now
 from jobs.selectors.depth import queue_depths
+from jobs.selectors.throughput import RATE_OVER, Activity, activity_by_queue
 from jobs.states import Bucket
 
 
@@ -33,11 +34,12 @@ class QueueAdmin(ReadOnlyAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if not self.has_view_permission(request):
             raise PermissionDenied
-        depths = queue_depths()
+        depths, rates = queue_depths(), activity_by_queue()
         context = self.page_context(
             request,
             "Queues",
             queues=depths.queues,
+            rates={name: rates.get(name, Activity(RATE_OVER)) for name in depths.queues},
             paused=Queue.objects.in_bulk(list(depths.paused)),
             total=depths.total,
             buckets=list(Bucket),

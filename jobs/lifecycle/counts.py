@@ -1,22 +1,57 @@
-"""Keeps the number of jobs per queue and bucket without counting them."""
+"""Keeps the number of jobs per queue and bucket, and tallies of what happened to them, without counting rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from jobs.db import transactional
+from django.db.models.functions import Now
+
+from jobs.db import MinuteOf, transactional
+from jobs.durations import NOT_TIMED, class_of
+from jobs.lifecycle.locked_job import AnyJob
 from jobs.lifecycle.sql.fold import move_deltas
 from jobs.lifecycle.sql.insert import insert
-from jobs.models import QueueDelta
-from jobs.states import Bucket
+from jobs.models import MinuteTally, QueueDelta
+from jobs.states import Bucket, EventName, Status
 
 Changes = Mapping[tuple[str, Bucket], int]
+TallyKey = tuple[str, str, EventName, int]
+Tallies = Mapping[TallyKey, tuple[int, float]]
+NOTHING: Tallies = {}
+COLUMNS = ("queue", "bucket", "kind", "event", "duration_class", "jobs", "seconds")
 FOLD_AT_ONCE = 20_000
 MAX_FOLDS = 50
 
 
-def add(changes: Changes) -> None:
-    """Note how many jobs entered (+) or left (−) each bucket, in the transaction that moved them."""
-    rows = [(queue, bucket, jobs) for (queue, bucket), jobs in sorted(changes.items()) if jobs]
-    insert(QueueDelta, {"queue": "%s", "bucket": "%s", "jobs": "%s"}, rows)
+def add(changes: Changes, tallies: Tallies = NOTHING) -> None:
+    """Note how many jobs entered (+) or left (−) each bucket, and what happened to them, in their transaction."""
+    counted = [(queue, bucket, "", "", NOT_TIMED, jobs, 0.0) for (queue, bucket), jobs in changes.items() if jobs]
+    tallied = [
+        (queue, "", kind, event, duration, jobs, seconds)
+        for (queue, kind, event, duration), (jobs, seconds) in tallies.items()
+    ]
+    insert(QueueDelta, dict.fromkeys(COLUMNS, "%s"), [*counted, *tallied])
+
+
+def enqueued(queues_and_kinds: Iterable[tuple[str, str]]) -> Tallies:
+    return summed((queue, kind, EventName.ENQUEUED, NOT_TIMED, 0.0) for queue, kind in queues_and_kinds)
+
+
+def happened(jobs: Sequence[AnyJob], event: EventName) -> Tallies:
+    """What a transition did to locked jobs: how long they had waited where it claims, had run where it ends a run."""
+    return summed(
+        (job.queue, job.kind, event, class_of(job.age), job.age)
+        if event == EventName.CLAIMED or job.status == Status.RUNNING
+        else (job.queue, job.kind, event, NOT_TIMED, 0.0)
+        for job in jobs
+    )
+
+
+def summed(each: Iterable[tuple[str, str, EventName, int, float]]) -> Tallies:
+    tallies: dict[TallyKey, tuple[int, float]] = {}
+    for queue, kind, event, duration, seconds in each:
+        key = queue, kind, event, duration
+        jobs, sum_of_seconds = tallies.get(key, (0, 0.0))
+        tallies[key] = jobs + 1, sum_of_seconds + seconds
+    return tallies
 
 
 def fold() -> int:
@@ -34,3 +69,9 @@ def fold() -> int:
 def fold_batch() -> int:
     """Two that fold at once take different deltas."""
     return move_deltas(FOLD_AT_ONCE)
+
+
+def forget_minutes(older_than: float) -> int:
+    """Delete tallies of minutes that ended longer ago, in seconds; the totals keep what was in them."""
+    deleted, _ = MinuteTally.objects.filter(minute__lt=MinuteOf(Now()) - int(older_than // 60)).delete()
+    return deleted

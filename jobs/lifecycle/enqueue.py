@@ -116,6 +116,7 @@ class Inserted:
     queue: str
     dedupe_key: str | None
     hold: str
+    kind: str
 
 
 def insert_rows(jobs: Sequence[CheckedJob]) -> list[Inserted]:
@@ -135,7 +136,10 @@ def announce(inserted: Sequence[Inserted]) -> None:
     if not inserted:
         return
     events.record_of([row.job_id for row in inserted], EventName.ENQUEUED)
-    counts.add(Counter((row.queue, bucket_of(Status.PENDING, row.hold)) for row in inserted))
+    counts.add(
+        Counter((row.queue, bucket_of(Status.PENDING, row.hold)) for row in inserted),
+        counts.enqueued((row.queue, row.kind) for row in inserted),
+    )
     wake_up.send(row.queue for row in inserted if row.hold == Hold.NONE)
     wake_up.send_if_soon([row.job_id for row in inserted if row.hold == Hold.SCHEDULED])
 

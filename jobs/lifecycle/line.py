@@ -1,7 +1,7 @@
 """A line: what one worker may take from one queue, first come first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import starmap
 from typing import Any
@@ -12,7 +12,7 @@ from django.db.models import Exists, F, Q
 from jobs.conf import conf
 from jobs.db import Now
 from jobs.given import Given, GivenList
-from jobs.lifecycle.locked_job import LockedJob
+from jobs.lifecycle.locked_job import LockedJob, row_of
 from jobs.lifecycle.sql.built_once import LIMIT, Statement, built_once, select
 from jobs.models import Job, JobQuerySet, Worker, WorkerQuerySet
 from jobs.states import Accelerator, WorkerStatus
@@ -31,7 +31,7 @@ class ReadyJob(LockedJob):
     progressed_at: datetime | None
 
 
-READY_FIELDS = tuple(field.name for field in fields(ReadyJob))
+READY_FIELDS = row_of(ReadyJob)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from django.db.models import Case, F, When
+from django.db.models.functions import Coalesce
+
+from jobs.db import SecondsSince
 from jobs.models import Job
+from jobs.states import Status
 
 
 @dataclass(slots=True)
@@ -30,6 +36,7 @@ class LockedJob:
     cancel_requested_at: datetime | None
     subject: str
     webhook_url: str
+    age: float  # seconds: while it waits, since it was due; while it runs, since it began
 
     @property
     def pk(self) -> int:
@@ -37,4 +44,13 @@ class LockedJob:
 
 
 AnyJob = Job | LockedJob
-LOCKED_FIELDS = tuple(field.name for field in fields(LockedJob))
+AGE = SecondsSince(Case(When(status=Status.RUNNING, then=Coalesce("started_at", "claimed_at")), default=F("run_after")))
+LOCKED_COLUMNS = tuple(field.name for field in fields(LockedJob) if field.name != "age")
+
+
+def row_of(made: type[LockedJob]) -> tuple[Any, ...]:
+    """What `values_list` is asked for, so that a row is the arguments of the class."""
+    return tuple(AGE if field.name == "age" else field.name for field in fields(made))
+
+
+LOCKED_FIELDS = row_of(LockedJob)

@@ -40,6 +40,7 @@ def prune_once() -> PruneResult:
     breaker.forget_old()
     sum(until_empty(delete_old_traces))
     counts.fold()
+    counts.forget_minutes(conf.RETENTION_STATISTICS)
     return result
 
 

@@ -12,7 +12,7 @@ from jobs.db import Now
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
 from jobs.lifecycle import announce, counts, events, wake_up
-from jobs.lifecycle.locked_job import LOCKED_FIELDS, AnyJob
+from jobs.lifecycle.locked_job import AGE, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
 from jobs.models import Job, JobQuerySet, PhaseProgress, QualityProgress
@@ -48,7 +48,8 @@ def lock(jobs: JobQuerySet, *, skip_locked: bool = False, limit: int | None = No
     The conditions of `jobs` are the guard: PostgreSQL looks at them again once it has the lock, and SQLite
     holds the whole database. Nothing can change a locked row until the transaction ends.
     """
-    return list(locking(jobs, skip_locked=skip_locked).only(*LOCKED_FIELDS)[:limit])
+    locked = locking(jobs, skip_locked=skip_locked).only(*LOCKED_COLUMNS)
+    return list(locked.annotate(age=AGE)[:limit])  # type: ignore[no-redef]  # declared there for who gets one
 
 
 def locking(jobs: JobQuerySet, *, skip_locked: bool = False) -> JobQuerySet:
@@ -84,7 +85,7 @@ def move(
     if to in TERMINAL:
         announce.end_of(jobs, EventName(to))
     settle_parts(ids, to)
-    count(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE))
+    count(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
     if to == Status.PENDING and delay <= wake_up.SOON:
         wake_up.send(job.queue for job in jobs)
 
@@ -149,14 +150,14 @@ def implied_by(to: Status, delay: float) -> dict[str, Any]:
     }
 
 
-def count(jobs: Sequence[AnyJob], into: Bucket | None) -> None:
+def count(jobs: Sequence[AnyJob], into: Bucket | None, tallies: counts.Tallies = counts.NOTHING) -> None:
     """Count jobs out of the bucket they were in, and into another one (None: they are deleted)."""
     changes: Counter[tuple[str, Bucket]] = Counter()
     for (queue, status, hold), number in Counter((job.queue, job.status, job.hold) for job in jobs).items():
         changes[queue, bucket_of(status, hold)] -= number
         if into is not None:
             changes[queue, into] += number
-    counts.add(changes)
+    counts.add(changes, tallies)
 
 
 def recount(jobs: Sequence[AnyJob], queue: str | None, hold: str | None) -> None:

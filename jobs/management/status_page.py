@@ -1,6 +1,6 @@
-"""What `queue_status` shows: how deep each queue is, which workers there are, and who holds what since when."""
+"""What `queue_status` shows: what the dashboard does, in a terminal."""
 
-from dataclasses import dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -8,51 +8,115 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from jobs.management.tables import Cell, Column, heading, state, table
-from jobs.readable import clock_time, human_duration
+from jobs.readable import brief_duration, clock_time, human_duration, per_minute, told_empty_in
 from jobs.sanitise import printable
-from jobs.selectors.clock import database_now
-from jobs.selectors.depth import Depth, Depths, queue_depths
-from jobs.selectors.workers import Holding, holdings, workers_by_status
+from jobs.selectors.concerns import Concern
+from jobs.selectors.depth import Depth
+from jobs.selectors.overview import Overview, RunningJob, running_jobs
+from jobs.selectors.throughput import Activity
+from jobs.states import EventName
 
 COUNTS = ("pending", "scheduled", "running", "completed", "failed", "cancelled")
 
 
-@dataclass(frozen=True)
-class Status:
-    depths: Depths
-    workers: dict[str, int]
-    held: list[Holding]
-    now: datetime
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "queues": {name: depth.as_dict() for name, depth in self.depths.queues.items()},
-            "total": self.depths.total.as_dict(),
-            "workers": self.workers,
-        }
-
-    def shown(self) -> list[str | RenderableType]:
-        workers = ", ".join(f"{number} {status}" for status, number in self.workers.items() if number)
-        return [queues_table(self.depths), "", f"Workers: {workers or 'none registered'}", "", *self.holders()]
-
-    def holders(self) -> list[str | RenderableType]:
-        if not self.held:
-            return ["No job is running."]
-        unseen = self.depths.total.running - len(self.held)
-        more = [f"… and {unseen:,} more; `list_jobs --status running` shows them."] if unseen > 0 else []
-        return [holders_table(self.held, self.now), *more]
+def document(seen: Overview) -> dict[str, Any]:
+    return {
+        "queues": {name: {**depth.as_dict(), **pace(seen, name)} for name, depth in seen.depths.queues.items()},
+        "total": seen.depths.total.as_dict(),
+        "workers": seen.workers,
+        "last_hour": figures(seen.last_hour),
+        "last_day": figures(seen.last_day),
+        "attention": [asdict(concern) for concern in seen.concerns],
+    }
 
 
-def read_status() -> Status:
-    return Status(queue_depths(), workers_by_status(), holdings(), database_now())
+def pace(seen: Overview, queue: str) -> dict[str, float | None]:
+    rate = seen.rate_of(queue)
+    minutes = rate.minutes_to_empty(seen.depths.queues[queue].pending)
+    return {
+        "entered_per_minute": rate.entered_per_minute,
+        "left_per_minute": rate.left_per_minute,
+        "seconds_to_empty": None if minutes is None else minutes * 60,
+    }
 
 
-def queues_table(depths: Depths) -> RenderableType:
+def figures(lately: Activity) -> dict[str, Any]:
+    return {
+        "events": dict(lately.events),
+        "ended_per_minute": lately.per_minute,
+        "failure_rate": lately.failure_rate,
+        "waited": lately.waits.as_dict(),
+        "ran": lately.runs.as_dict(),
+    }
+
+
+def shown(seen: Overview) -> list[str | RenderableType]:
+    workers = ", ".join(f"{number} {status}" for status, number in seen.workers.items() if number)
+    lately = [figures_line("Last hour", seen.last_hour), figures_line("Last day", seen.last_day)]
+    return [
+        *attention(seen.concerns),
+        queues_table(seen),
+        *paces(seen),
+        "",
+        *lately,
+        f"Workers: {workers or 'none registered'}",
+        "",
+        *holders(seen),
+    ]
+
+
+def attention(concerns: list[Concern]) -> list[str | RenderableType]:
+    """What is wrong, above all else."""
+    lines = [
+        Text.assemble(
+            (f"! {printable(concern.text)}", "bold red" if concern.grave else "bold yellow"), " ", concern.advice
+        )
+        for concern in concerns
+    ]
+    return [*lines, ""] if lines else []
+
+
+def figures_line(title: str, lately: Activity) -> str:
+    if not lately.ended:
+        return f"{title}: nothing ended"
+    waited, ran = (
+        f"{brief_duration(times.at(0.5))} / {brief_duration(times.at(0.95))}" for times in (lately.waits, lately.runs)
+    )
+    failed = f"{lately.events[EventName.FAILED]:,} failed ({lately.failure_rate or 0:.1%})"
+    return (
+        f"{title}: {lately.ended:,} ended ({per_minute(lately.per_minute)} / min), {failed}, "
+        f"waited {waited}, ran {ran} (half / 95 %)"
+    )
+
+
+def holders(seen: Overview) -> list[str | RenderableType]:
+    if not seen.held:
+        return ["No job is running."]
+    unseen = seen.depths.total.running - len(seen.held)
+    more = [f"… and {unseen:,} more; `list_jobs --status running` shows them."] if unseen > 0 else []
+    return [holders_table(running_jobs(seen), seen.now), *more]
+
+
+def queues_table(seen: Overview) -> RenderableType:
+    depths = seen.depths
     if not depths.queues:
         return Text("There are no jobs. `manage.py enqueue KIND` makes one.")
     columns = [Column("QUEUE", cut=True), *(Column(name.upper(), right=True) for name in COUNTS), Column("OLDEST")]
     rows = [depth_row(name_cell(name, name in depths.paused), depth) for name, depth in depths.queues.items()]
     return table(columns, [*rows, depth_row(heading("total"), depths.total)])
+
+
+def paces(seen: Overview) -> list[str]:
+    """Of the queues in which jobs wait: a table of 80 columns has no room for it."""
+    waiting = {queue: depth.pending for queue, depth in seen.depths.queues.items() if depth.pending}
+    return [pace_line(queue, pending, seen.rate_of(queue)) for queue, pending in waiting.items()]
+
+
+def pace_line(queue: str, pending: int, rate: Activity) -> str:
+    moved = f"{per_minute(rate.entered_per_minute)} in, {per_minute(rate.left_per_minute)} out / min"
+    minutes = rate.minutes_to_empty(pending)
+    end = "not getting shorter" if minutes is None else f"empty in {told_empty_in(minutes, pending)}"
+    return f"{printable(queue)}: {moved}, {end}"
 
 
 def name_cell(name: str, paused: bool) -> Cell:
@@ -64,31 +128,35 @@ def depth_row(name: Cell, depth: Depth) -> list[Cell]:
     return [name, *(f"{getattr(depth, count):,}" for count in COUNTS), "" if age is None else human_duration(age)]
 
 
-def holders_table(held: list[Holding], now: datetime) -> RenderableType:
+def holders_table(running: list[RunningJob], now: datetime) -> RenderableType:
     columns = [
         Column("JOB", right=True),
         Column("WHAT, AND WHO HOLDS IT", cut=True),
         Column("STATE"),
         Column("%", right=True),
+        Column("LEFT", right=True),
         Column("SINCE"),
         Column("LEASE", right=True),
     ]
-    return table(columns, [holder_row(holding, now) for holding in held])
+    return table(columns, [holder_row(shown, now) for shown in running])
 
 
-def holder_row(holding: Holding, now: datetime) -> list[Cell]:
-    job: Any = holding.job  # read with its state
+def holder_row(shown: RunningJob, now: datetime) -> list[Cell]:
+    job: Any = shown.job  # read with its state
     left = (job.lease_expires_at - now).total_seconds()
     since = clock_time(job.claimed_at, now)
-    return [job.pk, what_and_who(holding), state(job.state), job.progress, since, lease_left(left)]
+    eta = "" if shown.eta is None else human_duration(shown.eta)
+    return [job.pk, what_and_who(shown), state(job.state), job.progress, eta, since, lease_left(left)]
 
 
-def what_and_who(holding: Holding) -> Text:
-    """Two lines, so that a terminal of 80 columns has room for both."""
-    job = holding.job
+def what_and_who(shown: RunningJob) -> Text:
+    """Lines below each other, so that a terminal of 80 columns has room for all."""
+    job, holding = shown.job, shown.held_by
     where = f" on {printable(holding.hostname)}, pid {holding.pid}" if holding.pid else ", whose row is gone"
     what = f"{printable(job.kind)}  {printable(job.subject)}".rstrip()
-    return Text.assemble(what, "\n", (f"by {printable(job.last_worker_name)}{where}", "dim"))
+    qualities = [f"{printable(row.name)} {row.progress} %" for row in shown.qualities]
+    parts = ["\n", "  ".join(qualities)] if qualities else []
+    return Text.assemble(what, *parts, "\n", (f"by {printable(job.last_worker_name)}{where}", "dim"))
 
 
 def lease_left(seconds: float) -> Text:

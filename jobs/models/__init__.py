@@ -7,6 +7,7 @@ from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
 from jobs.models.queue import Queue, QueueDelta, QueueTotal
 from jobs.models.service_beat import ServiceBeat
+from jobs.models.tally import MinuteTally, TotalTally
 from jobs.models.turn import Turn
 from jobs.models.webhook import WebhookDelivery, WebhookHost, WebhookTry
 from jobs.models.worker import Worker, WorkerQuerySet
@@ -16,12 +17,14 @@ __all__ = [
     "Job",
     "JobEvent",
     "JobQuerySet",
+    "MinuteTally",
     "PhaseProgress",
     "QualityProgress",
     "Queue",
     "QueueDelta",
     "QueueTotal",
     "ServiceBeat",
+    "TotalTally",
     "Turn",
     "WebhookDelivery",
     "WebhookHost",

@@ -97,6 +97,8 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 
 class Job(models.Model):
+    age: float  # of one that `lifecycle.transition.lock` gave: seconds that it waited, or ran
+
     # What it is
     kind = models.CharField(max_length=100, help_text="The name its handler is registered under.")
     queue = models.CharField(max_length=100, help_text="The line it waits in.")

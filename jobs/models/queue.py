@@ -5,9 +5,11 @@ transaction: inserts wait for nobody, where updating one counter row would make 
 """
 
 from django.db import models
+from django.db.models.functions import Now
 
+from jobs.durations import NOT_TIMED
 from jobs.models.fields import choices_of
-from jobs.states import Bucket
+from jobs.states import Bucket, EventName
 
 
 class Queue(models.Model):
@@ -35,9 +37,19 @@ class QueueTotal(models.Model):
 
 
 class QueueDelta(models.Model):
+    """Either a change of a count (it has a bucket), or something that happened to jobs (it has an event).
+
+    Both are in one table, so that a transition writes them by one statement.
+    """
+
     queue = models.CharField(max_length=100)
-    bucket = models.CharField(max_length=10, choices=choices_of(Bucket))
+    bucket = models.CharField(max_length=10, choices=choices_of(Bucket), blank=True, default="")
     jobs = models.BigIntegerField()
+    at = models.DateTimeField(db_default=Now())
+    kind = models.CharField(max_length=100, blank=True, default="")
+    event = models.CharField(max_length=20, choices=choices_of(EventName), blank=True, default="")
+    duration_class = models.SmallIntegerField(default=NOT_TIMED)
+    seconds = models.FloatField(default=0)
 
     def __str__(self) -> str:
-        return f"{self.queue} {self.bucket}: {self.jobs:+}"
+        return f"{self.queue} {self.bucket or self.event}: {self.jobs:+}"

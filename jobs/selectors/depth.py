@@ -66,7 +66,10 @@ def counted() -> list[tuple[str, str, int]]:
     """Totals and the deltas not yet folded in, read by one statement, so that a fold between them is not seen half."""
     totals = QueueTotal.objects.values_list("queue", "bucket", "jobs")
     deltas = (
-        QueueDelta.objects.values("queue", "bucket").annotate(sum=Sum("jobs")).values_list("queue", "bucket", "sum")
+        QueueDelta.objects.exclude(bucket="")
+        .values("queue", "bucket")
+        .annotate(sum=Sum("jobs"))
+        .values_list("queue", "bucket", "sum")
     )
     return [(queue, bucket, int(jobs)) for queue, bucket, jobs in totals.union(deltas, all=True)]
 

@@ -5,13 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from jobs.readable import full_time, human_duration
+from jobs.readable import brief_duration, full_time, human_duration, per_minute, told_empty_in
+from jobs.selectors.throughput import Activity, Times
 
 register = template.Library()
 register.filter("full_time", full_time)
+register.filter("rate", per_minute)
 
 
 @register.filter
@@ -60,3 +62,39 @@ def as_json(value: Any) -> str:
 @register.filter
 def get(mapping: dict[str, Any], key: str) -> Any:
     return mapping.get(key)
+
+
+@register.filter
+def attribute(thing: Any, name: str) -> Any:
+    return getattr(thing, name)
+
+
+@register.filter
+def empty_in(rate: Activity, pending: int) -> str:
+    return told_empty_in(rate.minutes_to_empty(pending), pending)
+
+
+@register.filter
+def share(number: float | None) -> str:
+    return "–" if number is None else f"{number:.1%}"
+
+
+@register.filter
+def spread(times: Times) -> str:
+    """How long half of them took at most, and nearly all."""
+    return " / ".join(brief_duration(times.at(point)) for point in (0.5, 0.95, 0.99)) if times.jobs else "–"
+
+
+@register.filter
+def plain(number: float) -> str:
+    """As SVG wants it, whatever the language of the page."""
+    return f"{number:g}"
+
+
+@register.filter
+def with_code(text: str) -> SafeString:
+    """What stands between backticks is to be typed."""
+    pieces = text.split("`")
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", p) if i % 2 else p,) for i, p in enumerate(pieces))
+    )

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobs.handlers.base import Report
+from jobs.handlers.base import QualityReport, Report
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.report import report
 from jobs.models import Worker
-from jobs.states import Status
+from jobs.states import QualityStatus, Status
 from tests.commands.calls import run, run_json
 from tests.factories import age, claimed, job_in, make_job, make_worker
 
@@ -18,12 +18,19 @@ NONE = {"pending": 0, "scheduled": 0, "running": 0, "completed": 0, "failed": 0,
 
 
 def test_an_empty_yard_says_so():
+    times = {"mean": None, "p50": None, "p95": None, "p99": None}
+    figures = {"events": {}, "ended_per_minute": 0, "failure_rate": None, "waited": times, "ran": times}
     assert run_json("queue_status") == {
         "queues": {},
         "total": {**NONE, "oldest_pending_seconds": None},
         "workers": {"active": 0, "idle": 0, "busy": 0, "offline": 0, "disabled": 0},
+        "last_hour": figures,
+        "last_day": figures,
+        "attention": [],
     }
-    assert run("queue_status").startswith("There are no jobs.")
+    shown = run("queue_status")
+    assert shown.startswith("There are no jobs.")
+    assert "Last hour: nothing ended" in shown
 
 
 def test_the_document_is_the_documented_one():
@@ -34,13 +41,19 @@ def test_the_document_is_the_documented_one():
     age(60)
     claimed(queue="media")
     document = run_json("queue_status")
-    assert list(document) == ["queues", "total", "workers"]
+    assert list(document) == ["queues", "total", "workers", "last_hour", "last_day", "attention"]
     assert document["queues"]["media"] == {
         "pending": 0, "scheduled": 1, "running": 1, "completed": 1, "failed": 1, "cancelled": 1,
-        "oldest_pending_seconds": None,
+        "oldest_pending_seconds": None, "entered_per_minute": 0.5, "left_per_minute": 0.3, "seconds_to_empty": 0,
     }  # fmt: skip
-    waiting = document["queues"]["slow"].pop("oldest_pending_seconds")
-    assert document["queues"]["slow"] == {**NONE, "pending": 1}
+    slow = document["queues"]["slow"]
+    waiting = slow.pop("oldest_pending_seconds")
+    assert slow == {
+        **NONE, "pending": 1, "entered_per_minute": 0.1, "left_per_minute": 0, "seconds_to_empty": None,
+    }  # fmt: skip
+    assert document["last_hour"]["events"]["enqueued"] == 6
+    assert document["last_hour"]["failure_rate"] == 0.5
+    assert [concern["name"] for concern in document["attention"]] == ["no_claims", "job_failed"]
     assert 60 <= waiting < 90
     assert (document["total"]["pending"], document["total"]["running"]) == (1, 1)
     assert document["total"]["oldest_pending_seconds"] == pytest.approx(waiting, abs=1)
@@ -64,9 +77,21 @@ def test_who_holds_what_is_shown_with_machine_process_time_and_lease():
     shown = run("queue_status")
     assert "Workers: 1 busy" in shown
     row = next(line.split() for line in shown.splitlines() if line.split()[:1] == [str(ref.job_id)])
-    assert row[1:6] == ["test.noop", "a", "film", "claimed", "42"]
-    assert row[7] in ("2m", "1m59s", "1m58s", "1m57s")
+    assert row[1:7] == ["test.noop", "a", "film", "claimed", "42", "0s"]
+    assert row[8] in ("2m", "1m59s", "1m58s", "1m57s")
     assert "by gpu-box on elsewhere, pid 4711" in shown
+
+
+def test_qualities_and_what_needs_attention_are_shown():
+    ref = claimed(make_worker("gpu-box"), subject="a film")
+    report(Report(ref, progress=42, qualities=(QualityReport("720p", status=QualityStatus.IN_PROGRESS, progress=61),)))
+    job_in(Status.FAILED, queue="mail")
+    make_job(queue="mail")
+    shown = run("queue_status")
+    assert "720p 61 %" in shown
+    assert "! 1 job of mail failed. Read the errors, then retry or clear." in shown
+    assert "mail: 0.2 in, 0.1 out / min, not getting shorter" in shown
+    assert "Last hour: 1 ended (0.0 / min), 1 failed (100.0%), waited" in shown
 
 
 def test_an_expired_lease_and_a_worker_without_a_row_are_shown_as_such():

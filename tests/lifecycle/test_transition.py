@@ -36,7 +36,7 @@ def test_one_job_that_may_not_move_keeps_all_of_them():
 )
 def test_back_to_pending_clears_the_claim_and_the_end(here):
     job = job_in(here)
-    move([job], Status.PENDING, EventName.REQUEUED, reason="again")
+    move(lock(Job.objects.all()), Status.PENDING, EventName.REQUEUED, reason="again")
     job = reload(job)
     assert (job.claim_id, job.worker_id, job.lease_expires_at, job.claimed_at) == (None, None, None, None)
     assert (job.finished_at, job.stale_at, job.hold) == (None, None, "")
