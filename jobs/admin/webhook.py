@@ -16,7 +16,7 @@ from jobs.admin.log import log
 from jobs.admin.read_only import ReadOnlyAdmin
 from jobs.lifecycle.send_again import send_again
 from jobs.lifecycle.take_deliveries import body_for
-from jobs.models import WebhookDelivery
+from jobs.models import Job, WebhookDelivery
 from jobs.selectors.clock import database_now
 from jobs.selectors.deliveries import DeliveryFilter, delivery_page, get_delivery, host_of, hosts_left_alone
 from jobs.states import DeliveryStatus
@@ -63,6 +63,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
             tries=list(delivery.history.all()),
             body=json.loads(body_for(delivery)),
             host=host_of(delivery),
+            job_is_there=Job.objects.filter(pk=delivery.job_id).exists(),
             may_send=self.may_operate(request),
             now=database_now(),
         )

@@ -68,7 +68,8 @@ class WebhookDelivery(models.Model):
     objects = DeliveryQuerySet.as_manager()
 
     class Meta:
-        verbose_name_plural = "webhook deliveries"
+        verbose_name = "webhook message"
+        verbose_name_plural = "webhook messages"
         constraints = [
             models.CheckConstraint(name="delivery_status_known", condition=Q(status__in=list(DeliveryStatus))),
             models.CheckConstraint(

@@ -1,9 +1,12 @@
 """Messages to webhooks in the admin: shown on the job's page and in a list, and sent again by who may operate."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from jobs.lifecycle.clear import clear
 from jobs.lifecycle.finish import complete
 from jobs.lifecycle.record_deliveries import record_deliveries
 from jobs.lifecycle.take_deliveries import take_deliveries
@@ -16,7 +19,7 @@ pytestmark = pytest.mark.django_db
 LIST, ONE, JOB = "admin:jobs_webhookdelivery_changelist", "admin:jobs_webhookdelivery_change", "admin:jobs_job_change"
 
 
-def failed_message(host: str = "hooks.example.org", **options: str) -> WebhookDelivery:
+def failed_message(host: str = "hooks.example.org", **options: Any) -> WebhookDelivery:
     job = make_job(webhook_url=f"https://{host}/secret-path", **options)
     complete(claimed(make_worker(), job), {"said": HOSTILE})
     record_deliveries(
@@ -45,6 +48,10 @@ def test_a_message_shows_its_tries_and_what_is_sent(operator: Client):
     for shown in (row.message_id, "https://hooks.example.org/secret-path", "1 of 5", "job.completed", ESCAPED):
         assert shown in text
     assert HOSTILE not in text
+    assert reverse(JOB, args=[row.job_id]) in text
+    WebhookDelivery.objects.update(finished_at=None, status="pending")  # not over, so it outlives its job
+    clear([row.job_id])
+    assert f"Job {row.job_id} is gone." in page(operator, ONE, row.pk)
     assert operator.get(reverse(ONE, args=[row.pk + 1])).status_code == 404
 
 

@@ -1,17 +1,22 @@
 """The admin's pages in a browser: readable in light and dark, wide and narrow, under a strict policy."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 from jobs.handlers.base import PhaseReport, QualityReport, Report
 from jobs.lifecycle.queues import pause
+from jobs.lifecycle.record_deliveries import record_deliveries
 from jobs.lifecycle.report import report
-from jobs.models import Job, Worker
+from jobs.lifecycle.take_deliveries import take_deliveries
+from jobs.models import Job, WebhookDelivery, WebhookHost, Worker
 from jobs.states import PhaseStatus, QualityStatus, Status
+from jobs.webhooks.message import Sent
 from tests.admin.visits import HOSTILE, logged_in
 from tests.browser.screen import Screen
 from tests.browser.test_look import CONTRAST, NAMELESS
@@ -19,6 +24,7 @@ from tests.factories import claimed, job_in, make_job, make_worker, reload
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 LONG = "/media/library/" + "Donaudampfschifffahrtsgesellschaftskapitän" * 3
+WEBHOOK = "https://hooks.a-rather-long-name-of-a-company.example.org:8443/services/T0/secret"
 SIZES = {"wide": (1280, 900), "tablet": (800, 1024), "narrow": (360, 740)}
 
 
@@ -29,12 +35,22 @@ def site(screen: Screen) -> Screen:
     phase = PhaseReport("encode", 0, PhaseStatus.RUNNING, 40)
     quality = QualityReport("720p", QualityStatus.IN_PROGRESS, progress=30, segments_completed=3, segments_total=10)
     report(Report(ref, 40, "encoding", [phase], [quality]))
-    job_in(Status.FAILED, subject=HOSTILE), job_in(Status.COMPLETED), make_job(queue="mail")
+    job_in(Status.FAILED, subject=HOSTILE, webhook_url=WEBHOOK)
+    answer_webhooks()
+    job_in(Status.COMPLETED), make_job(queue="mail")
     Job.objects.filter(status=Status.FAILED).update(last_error=HOSTILE + LONG, last_traceback=HOSTILE + "\n" + LONG)
     pause("mail", "too many bounces")
     client = logged_in(User.objects.create_superuser("anna", password=None))
     screen.log_in(client.cookies["sessionid"].value)
     return screen
+
+
+def answer_webhooks() -> None:
+    """The receiver complains at length, and is left alone for a while."""
+    [delivery] = take_deliveries(1, lambda host: 1)
+    record_deliveries([Sent(delivery, False, 500, HOSTILE + LONG, error="It answered 500.", host_is_well=False)])
+    until = timezone.now() + timedelta(minutes=5)
+    WebhookHost.objects.filter(pk=delivery.host).update(failures=5, openings=1, open_until=until)
 
 
 def pages() -> dict[str, str]:
@@ -47,6 +63,8 @@ def pages() -> dict[str, str]:
         "workers": "/admin/jobs/worker/",
         "worker": f"/admin/jobs/worker/{worker.pk}/change/",
         "queues": "/admin/jobs/queue/",
+        "webhooks": "/admin/jobs/webhookdelivery/",
+        "webhook": f"/admin/jobs/webhookdelivery/{WebhookDelivery.objects.get(job_id=failed.pk).pk}/change/",
     }
 
 

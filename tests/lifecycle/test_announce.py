@@ -1,6 +1,7 @@
 """Announce: exactly the right rows in the outbox, in the transaction that made them true, and no query otherwise."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -26,7 +27,7 @@ def announced() -> list[tuple[int, str]]:
     return list(WebhookDelivery.objects.order_by("id").values_list("job_id", "event"))
 
 
-def with_webhook(**options: object) -> ClaimRef:
+def with_webhook(**options: Any) -> ClaimRef:
     return claimed(webhook_url=URL, **options)
 
 

@@ -20,7 +20,7 @@ class Heard:
     body: bytes
 
 
-Answer = int | Callable[[BaseHTTPRequestHandler], None]
+Answer = int | Callable[[BaseHTTPRequestHandler], object]
 
 
 @dataclass

@@ -74,7 +74,7 @@ def test_who_drips_its_body_has_answered_and_is_cut_off_at_the_deadline(receiver
 
 
 def test_who_does_not_answer_is_cut_off_at_the_deadline(receiver: Receiver):
-    receiver.answers = [lambda request: receiver.over.wait(20) and None]
+    receiver.answers = [lambda request: receiver.over.wait(20)]
     with pytest.raises(SendFailed, match=r"took longer than 0\.2 s"):
         send(receiver.url(), timeout=0.2)
 
@@ -91,7 +91,7 @@ def test_who_says_too_much_is_cut_off(receiver: Receiver):
 
 @pytest.mark.parametrize("first", [b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 banana\r\n\r\n", b""])
 def test_what_is_no_http_is_no_answer(receiver: Receiver, first: bytes):
-    receiver.answers = [lambda request: request.wfile.write(first) and None]
+    receiver.answers = [lambda request: request.wfile.write(first)]
     with pytest.raises(SendFailed):
         send(receiver.url())
 

@@ -24,7 +24,7 @@ from tests.webhooks.conftest import SECRET
 from tests.webhooks.receiver import Receiver, running, say
 from tests.worker.stage import Stage
 
-LOOPBACK = {"JOBS_WEBHOOK_ALLOW": "127.0.0.0/8"}
+LOOPBACK: dict[str, Any] = {"JOBS_WEBHOOK_ALLOW": "127.0.0.0/8"}
 LISTENS = "FROM pg_stat_activity WHERE datname = current_database() AND starts_with(query, 'LISTEN')"
 
 
