@@ -106,7 +106,9 @@ def beginning_of(response: http.client.HTTPResponse) -> str:
         pass  # what came until then is shown
     finally:
         response.close()
-    text = "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in said.decode("utf-8", "replace"))
+    text = "".join(
+        char if char.isprintable() or char in "\n\t" else "\ufffd" for char in said.decode("utf-8", "replace")
+    )
     return clean_error(text, KEPT_OF_ANSWER)
 
 
