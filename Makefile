@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Jobyard needs Python 3.11 or newer; name one with PYTHON=…"; exit 1; }
 	@echo "Setting up .venv (once)…"
 	@$(PYTHON) -m venv .venv
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,videos,test]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,videos,test]'
 	@touch $(READY)
 
 setup: $(READY) ## make .venv with everything in it
@@ -55,11 +55,12 @@ READY6 := .venv-django6/.ready
 $(READY6): pyproject.toml constraints.txt constraints-django6.txt
 	@$(NEWER) -m venv .venv-django6
 	@grep -v -i '^django==' constraints.txt | cat - constraints-django6.txt > .venv-django6/constraints.txt
-	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,videos,test]'
+	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,videos,test]'
 	@touch $(READY6)
 
 # What Django or Python could change; the rest of the suite would only take its time again.
 ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin test_conf.py test_checks.py \
+	api/test_document.py api/test_reads.py \
 	worker/test_runworker.py worker/test_supervisor.py videos/test_pages.py videos/test_api.py videos/test_admin.py)
 
 test-django6: ## the suite on Django 6, where a newer Python is found

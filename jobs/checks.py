@@ -72,6 +72,8 @@ def contradictions() -> Iterator[checks.CheckMessage]:
             f"Set JOBS_BACKOFF_CAP to at least {conf.BACKOFF_BASE:g}.",
         ),
         ("E007", conf.POLL_INTERVAL == 0, "JOBS_POLL_INTERVAL is 0: idle workers would never rest.", "Set it to 1."),
+        ("E020", conf.SSE_PING == 0, "JOBS_SSE_PING is 0: a stream would do nothing but ping.", "Set it to 30."),
+        ("E021", conf.SSE_MAX_AGE == 0, "JOBS_SSE_MAX_AGE is 0: every stream would end at once.", "Set it to 900."),
     ]
     for number, broken, problem, fix in rules:
         if broken:

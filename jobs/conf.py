@@ -184,6 +184,9 @@ class Conf:
     REDIS_POOL_SIZE = count(10, "connections", "How many connections to Redis a process keeps.")
     SSE_PING = seconds(30, "How often an idle event stream sends a sign of life.")
     SSE_RECONNECT = seconds(3, "After how long a browser reconnects to the event stream.")
+    SSE_INTERVAL = seconds(0.5, "How often the event stream looks for changes: no job is told of more often.")
+    SSE_MAX_AGE = seconds(900, "An event stream ends after this, and whether its reader may still read is asked anew.")
+    SSE_READERS = count(500, "streams", "How many event streams a web process holds at once.")
     ALERT_WEBHOOK_URL = text("", "Where alerts are sent; empty = nowhere.")
     ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
     ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
@@ -217,6 +220,10 @@ class Conf:
         0.1, parse_share, "share", "A larger share of a queue's jobs that failed within an hour raises an alert."
     )
     ALERT_NO_CLAIMS = seconds(60, "Jobs that wait while nobody has claimed for this long raise an alert.")
+    ALERT_DISK_FREE = Setting(
+        0.05, parse_share, "share", "Less free space than this share where files go raises an alert."
+    )
+    METRICS_TOKEN = text("", "What `/metrics` wants in `Authorization: Bearer`; empty = everybody may read it.")
     FFMPEG = text("", "The ffmpeg to use; empty = the one on the PATH, else that of the package imageio-ffmpeg.")
     VIDEO_ENCODERS = text(
         "",

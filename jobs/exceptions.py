@@ -20,11 +20,15 @@ class UnknownKind(InvalidInput):
     """No handler is registered for the kind {kind!r}. {hint}"""
 
 
-class JobNotFound(JobyardError, LookupError):
+class NotFound(JobyardError, LookupError):
+    """There is no such thing."""
+
+
+class JobNotFound(NotFound):
     """There is no job {job_id}."""
 
 
-class WorkerNotFound(JobyardError, LookupError):
+class WorkerNotFound(NotFound):
     """There is no worker {worker_id}: it was deleted, or never registered."""
 
 

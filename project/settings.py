@@ -56,7 +56,8 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "project.urls"
-WSGI_APPLICATION = "project.wsgi.application"
+WSGI_APPLICATION = "project.wsgi.application"  # what runserver serves; gunicorn serves project.asgi around it
+WEB_THREADS = env.int("WEB_THREADS", default=8)  # requests that a web process works on at once
 
 TEMPLATES = [
     {
@@ -116,6 +117,7 @@ WHITENOISE_USE_FINDERS = DEBUG  # no collectstatic needed on a developer's machi
 # HTTPS is the production default; HTTPS=0 is for a private network behind no TLS at all.
 HTTPS = env.bool("HTTPS", default=not DEBUG)
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/(live|ready)$"]  # probes come from next door, without TLS
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000 if HTTPS else 0)

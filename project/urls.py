@@ -11,5 +11,7 @@ urlpatterns = [
     path("dashboard/", include("jobs.admin.dashboard")),
     # For whom is not staff, but may watch.
     path("accounts/login/", LoginView.as_view(template_name="admin/login.html", next_page="videos:list"), name="login"),
+    path("", include("jobs.api.urls")),
+    path("", include("jobs.api.monitoring.urls")),
     path("", include("jobs.videos.urls")),
 ]

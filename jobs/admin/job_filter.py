@@ -9,8 +9,8 @@ from django import forms
 
 from jobs.handlers.registry import registry
 from jobs.models import Worker
-from jobs.selectors.jobs import JobFilter
-from jobs.states import ShownState, Status
+from jobs.selectors.jobs import JobFilter, in_state
+from jobs.states import Status
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 TIMES: dict[str, tuple[str, timedelta | None, timedelta | None]] = {
@@ -71,9 +71,10 @@ class FilterForm(forms.Form):
     def which(self) -> JobFilter:
         data = self.cleaned_data
         _, newer_than, older_than = TIMES.get(data["time"], ("", None, None))
+        statuses, states = in_state(data["state"])
         return JobFilter(
-            statuses=(data["state"],) if data["state"] in GROUPS else (),
-            states=(data["state"],) if data["state"] in list(ShownState) else (),
+            statuses=statuses,
+            states=states,
             queue=data["queue"] or None,
             kind=data["kind"] or None,
             scope=data["scope"] or None,

@@ -26,6 +26,7 @@ def list_context(request: HttpRequest, form: FilterForm) -> dict[str, Any]:
         "error": error,
         "chips": chips(form),
         "rows": [(job, told_time(job, now)) for job in page.jobs],
+        "shown": ",".join(str(job.pk) for job in page.jobs),
         "known": page.known,
         "query": form.query(),
         "filtered": bool(form.given()),

@@ -16,7 +16,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     class Media:
         css = {"all": ("jobs/admin.css",)}
-        js = ("jobs/admin.js",)
+        js = ("jobs/admin.js", "jobs/live.js", "jobs/admin_live.js")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

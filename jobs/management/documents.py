@@ -1,11 +1,11 @@
-"""Rows as JSON documents: what `--json` prints of a job."""
+"""Rows as JSON documents: what `--json` prints of a job or a token."""
 
 from datetime import timedelta
 from typing import Any
 
 from django.db.models import Model
 
-from jobs.models import Job
+from jobs.models import ApiToken, Job
 from jobs.selectors.timeline import timeline
 
 # Large, and shown by show_job: a list of jobs leaves them out, and does not read them either.
@@ -42,3 +42,7 @@ def whole_job_document(job: Any) -> dict[str, Any]:
 
 def events_document(job: Job) -> list[dict[str, Any]]:
     return [row_document(event, ("job_id", "queue")) for event in timeline(job)]
+
+
+def token_document(token: ApiToken) -> dict[str, Any]:
+    return {**row_document(token, ("digest", "user_id")), "user": str(token.user)}

@@ -1,5 +1,6 @@
 """The tables. Reads live in `jobs.selectors`, writes of job state in `jobs.lifecycle`."""
 
+from jobs.models.api_token import ApiToken
 from jobs.models.claim import Claim
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
@@ -13,6 +14,7 @@ from jobs.models.webhook import WebhookDelivery, WebhookHost, WebhookTry
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
+    "ApiToken",
     "Claim",
     "Job",
     "JobEvent",

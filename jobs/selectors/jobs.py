@@ -33,6 +33,16 @@ class JobFilter:
     text: str = ""  # an id, or a part of the subject, the dedupe key or the error
 
 
+Words = tuple[str, ...]
+
+
+def in_state(word: str) -> tuple[Words, Words]:
+    """The statuses and the states of a filter: pending and running are several states each, all other words are one."""
+    if not word:
+        return (), ()
+    return ((), (word,)) if word in list(ShownState) else ((word,), ())
+
+
 def find_jobs(which: JobFilter) -> JobQuerySet:
     jobs = Job.objects.filter(conditions(which), times(which))
     if which.states:

@@ -5,9 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
+from jobs.api.events.asgi import slot_of
 from jobs.readable import brief_duration, full_time, human_duration, per_minute, told_empty_in
 from jobs.selectors.throughput import Activity, Times
 
@@ -26,6 +29,21 @@ def badge(state: str) -> SafeString:
 def bar(percent: int, of: str) -> SafeString:
     drawn = '<span class="jy-bar"><progress max="100" value="{0}" aria-label="Progress of {1}"></progress>{0} %</span>'
     return format_html(drawn, percent, of)
+
+
+@register.simple_tag(takes_context=True)
+def live(context: dict[str, Any], name: str, *arguments: Any, **query: Any) -> SafeString | str:
+    """Where live.js says how up to date the page is; it listens at this address, or asks there now and then.
+
+    Nothing in a project without `jobs.api.urls`: its pages show what was true when they came.
+    """
+    try:
+        address = reverse(f"jobs-api:live-{name}", args=arguments)
+    except NoReverseMatch:
+        return ""
+    stream = "yes" if slot_of(context["request"]) else "no"
+    drawn = '<p class="jy-live" role="status" data-live="{}" data-stream="{}" hidden></p>'
+    return format_html(drawn, f"{address}?{urlencode(query)}" if query else address, stream)
 
 
 @register.simple_tag

@@ -1,9 +1,9 @@
 """The errors of videos. A class's docstring is its message."""
 
-from jobs.exceptions import JobyardError
+from jobs.exceptions import JobyardError, NotFound
 
 
-class VideoNotFound(JobyardError, LookupError):
+class VideoNotFound(NotFound):
     """There is no video {video}."""
 
 

@@ -2,11 +2,11 @@
 
 import sys
 
-from tests.mutants import claim, dedupe, reap, webhooks, writes
+from tests.mutants import api, claim, dedupe, reap, webhooks, writes
 from tests.mutants.mutant import Mutant
 from tests.mutants.run import run_all
 
-ALL: list[Mutant] = [*claim.MUTANTS, *writes.MUTANTS, *reap.MUTANTS, *dedupe.MUTANTS, *webhooks.MUTANTS]
+ALL: list[Mutant] = [*claim.MUTANTS, *writes.MUTANTS, *reap.MUTANTS, *dedupe.MUTANTS, *api.MUTANTS, *webhooks.MUTANTS]
 
 
 def main(words: list[str]) -> int:

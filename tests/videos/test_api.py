@@ -1,10 +1,6 @@
 """Videos over HTTP, as a program uses them: looking, ordering a new version, removing."""
 
-import json
-from typing import Any
-
 import pytest
-from django.test import Client
 
 from jobs.handlers.base import Outcome, QualityReport, Report
 from jobs.handlers.files import job_storage
@@ -13,25 +9,12 @@ from jobs.lifecycle.report import report
 from jobs.models import Job
 from jobs.states import QualityStatus, Status
 from jobs.videos.models import Video
+from tests.api.calls import error_of, post_json
 from tests.factories import claimed
 from tests.videos.api_calls import VIDEOS, upload
 from tests.videos.shelf import FILES, VERSION, make_video, ready_video, transcode_job
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("site_folders")]
-
-
-def post_json(client: Client, address: str, body: Any, content_type: str = "application/json") -> Any:
-    data = body if isinstance(body, (str, bytes)) else json.dumps(body)
-    return client.generic("POST", address, data, CONTENT_TYPE=content_type)
-
-
-def error_of(answer: Any, status: int) -> tuple[str, str]:
-    """The code and the sentence of an error, which is told as JSON and in no other way."""
-    assert (answer.status_code, answer["Content-Type"]) == (status, "application/json"), answer.content
-    told = answer.json()
-    assert told.keys() == {"error"}
-    assert told["error"].keys() == {"code", "message"}
-    return told["error"]["code"], told["error"]["message"]
 
 
 # Looking
@@ -55,7 +38,7 @@ def test_an_empty_list_is_empty(program):
     ["limit=0", "limit=501", "limit=-1", "limit=x", "limit=", "limit=٣", "before=0", "before=" + "9" * 30, "page=2"],
 )
 def test_a_list_that_is_asked_for_wrongly_is_refused(program, query):
-    assert error_of(program.get(f"{VIDEOS}?{query}"), 400)[0] == "invalid"
+    assert error_of(program.get(f"{VIDEOS}?{query}"), 422)[0] == "invalid"
 
 
 def test_a_ready_video_tells_all(program):
@@ -127,7 +110,9 @@ def test_a_new_version_of_some_qualities_is_ordered_and_twice_is_once(program):
 )  # fmt: skip
 def test_an_order_that_is_wrong_is_refused_with_one_sentence(program, body, code):
     video = ready_video()
-    told, message = error_of(post_json(program, f"{VIDEOS}/{video.pk}/retranscode", body), 400)
+    told, message = error_of(
+        post_json(program, f"{VIDEOS}/{video.pk}/retranscode", body), {"malformed": 400, "invalid": 422}[code]
+    )
     assert told == code
     assert message.endswith(".")
     assert not Job.objects.exists()

@@ -1,39 +1,16 @@
 """Who may use the HTTP API, and what is answered where nothing is."""
 
-import json
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from jobs.videos.models import Video
-from tests.videos.api_calls import ALL, VIDEOS, a_file
+from tests.api.calls import Unreadable, error_of, member, post_json, with_token
+from tests.videos.api_calls import ALL, VIDEOS, a_file, upload
 from tests.videos.shelf import client_of, ready_video
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("site_folders")]
-
-
-def post_json(client: Client, address: str, body: Any, content_type: str = "application/json") -> Any:
-    data = body if isinstance(body, (str, bytes)) else json.dumps(body)
-    return client.generic("POST", address, data, CONTENT_TYPE=content_type)
-
-
-def error_of(answer: Any, status: int) -> tuple[str, str]:
-    """The code and the sentence of an error, which is told as JSON and in no other way."""
-    assert (answer.status_code, answer["Content-Type"]) == (status, "application/json"), answer.content
-    told = answer.json()
-    assert told.keys() == {"error"}
-    assert told["error"].keys() == {"code", "message"}
-    return told["error"]["code"], told["error"]["message"]
-
-
-class Unreadable:
-    """A body that must not be read."""
-
-    def read(self, *size: int) -> bytes:
-        raise AssertionError("the body was read")
-
-    readline = read
 
 
 CALLS = {
@@ -48,7 +25,7 @@ CALLS = {
 @pytest.mark.parametrize(("method", "address", "permission"), CALLS.values(), ids=CALLS)
 def test_each_call_needs_a_login_and_its_permission_and_no_other(client, method, address, permission):
     answer = client.generic(method, address)
-    assert error_of(answer, 401) == ("not_authenticated", "Log in first.")
+    assert error_of(answer, 401)[0] == "not_authenticated"
     assert "WWW-Authenticate" in answer
     others = client_of(*(set(ALL) - {permission}), name="others")
     assert error_of(others.generic(method, address), 403) == (
@@ -82,6 +59,13 @@ def test_the_token_of_a_page_lets_a_browser_write():
     token = {"X-CSRFToken": client.cookies["csrftoken"].value}
     assert client.post(VIDEOS, {"file": a_file()}, headers=token).status_code == 201
     assert client.delete(f"{VIDEOS}/{video.pk}", headers=token).status_code == 204
+
+
+def test_a_program_with_a_token_needs_neither_a_session_nor_to_be_staff():
+    uploader = member("add_video", is_staff=False)
+    assert upload(with_token(uploader)).status_code == 201
+    assert error_of(with_token(uploader, "second").get(VIDEOS), 403)[0] == "forbidden"
+    assert Client(headers={"Authorization": "Bearer wrong"}).get(VIDEOS).status_code == 401
 
 
 def test_an_upload_that_is_not_allowed_is_not_read(client):

@@ -2,13 +2,13 @@
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
-from django.views.decorators.csrf import csrf_exempt
 
+from jobs.api.bodies import check_known, check_type, flag_of, json_object
+from jobs.api.endpoint import Action, endpoint
+from jobs.api.errors import invalid
 from jobs.conf import conf
 from jobs.videos.api import bodies
 from jobs.videos.api.documents import document, summary
-from jobs.videos.api.endpoint import Action, endpoint
-from jobs.videos.api.errors import invalid, not_found
 from jobs.videos.exceptions import VideoNotFound
 from jobs.videos.lifecycle.add import add_video
 from jobs.videos.lifecycle.remove import remove_video
@@ -25,7 +25,7 @@ LAST = 2**63 - 1
 
 def list_videos(request: HttpRequest) -> JsonResponse:
     """The newest first; `next` is where the list goes on."""
-    bodies.check_known(request.GET, ("limit", "before"), "parameter")
+    check_known(request.GET, ("limit", "before"), "parameter")
     limit, before = number(request, "limit", ON_A_PAGE, MOST_ON_A_PAGE), number(request, "before", LAST, LAST)
     videos = list(library().filter(pk__lt=before).order_by("-pk")[: limit + 1])
     shown, more = videos[:limit], len(videos) > limit
@@ -44,8 +44,8 @@ def number(request: HttpRequest, name: str, default: int, most: int) -> int:
 
 
 def upload(request: HttpRequest) -> JsonResponse:
-    bodies.check_type(request, "multipart/form-data")
-    bodies.check_known(request.POST.keys() - {TOKEN}, FORM)
+    check_type(request, "multipart/form-data")
+    check_known(request.POST.keys() - {TOKEN}, FORM)
     added = add_video(
         bodies.form_file(request, "file"),
         title=bodies.form_text(request, "title"),
@@ -70,8 +70,8 @@ def remove(request: HttpRequest, video_id: int) -> HttpResponse:
 
 def transcode_again(request: HttpRequest, video_id: int) -> JsonResponse:
     video = find(video_id)
-    wish = bodies.json_object(request, ("qualities", "strict"))
-    qualities, strict = bodies.qualities_of(wish.get("qualities")), bodies.flag_of("strict", wish.get("strict", False))
+    wish = json_object(request, ("qualities", "strict"))
+    qualities, strict = bodies.qualities_of(wish.get("qualities")), flag_of("strict", wish.get("strict", False))
     ordered = retranscode(video, qualities, strict)
     answer = {**summary(request, find(video_id)), "job": ordered.job_id, "created": ordered.created}
     return JsonResponse(answer, status=202)
@@ -92,8 +92,3 @@ VIEW, ADD, CHANGE, DELETE = (f"videos.{verb}_video" for verb in ("view", "add", 
 videos = endpoint(GET=Action(list_videos, VIEW), POST=Action(upload, ADD, largest_upload))
 video = endpoint(GET=Action(show, VIEW), DELETE=Action(remove, DELETE))
 retranscodes = endpoint(POST=Action(transcode_again, CHANGE))
-
-
-@csrf_exempt
-def elsewhere(request: HttpRequest) -> JsonResponse:
-    return not_found().response()

@@ -1,31 +1,41 @@
 """What an error looks like to a program: `{"error": {"code": …, "message": …}}`, and which status each one has."""
 
+from typing import Any
+
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import OperationalError
 from django.http import JsonResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 
-from jobs.exceptions import InvalidInput, JobyardError
-from jobs.videos.exceptions import VideoNotFound
+from jobs.db import is_transient
+from jobs.exceptions import InvalidInput, JobyardError, NotFound
 
 
 class ApiError(Exception):
-    """An answer that is an error."""
+    """An answer that is an error. The message says what was wrong and what to do; `more` stands beside it."""
 
-    def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, headers: dict[str, str] | None = None, **more: Any
+    ) -> None:
         super().__init__(message)
-        self.status, self.code, self.message, self.headers = status, code, message, headers or {}
+        self.status, self.code, self.message, self.headers, self.more = status, code, message, headers or {}, more
 
     def response(self) -> JsonResponse:
-        body = {"error": {"code": self.code, "message": self.message}}
+        body = {"error": {"code": self.code, "message": self.message, **self.more}}
         return JsonResponse(body, status=self.status, headers=self.headers)
 
 
 # The first that fits; an empty message means the error's own, which is written to be read.
 TABLE: tuple[tuple[type[Exception], int, str, str], ...] = (
-    (InvalidInput, 400, "invalid", ""),
-    (VideoNotFound, 404, "not_found", ""),
+    (InvalidInput, 422, "invalid", ""),
+    (NotFound, 404, "not_found", ""),
     (JobyardError, 409, "conflict", ""),
-    (RequestDataTooBig, 413, "too_large", "The fields of the form are too large."),
+    (
+        RequestDataTooBig,
+        413,
+        "too_large",
+        "The body is larger than this site reads at once (DATA_UPLOAD_MAX_MEMORY_SIZE).",
+    ),
     (MultiPartParserError, 400, "malformed", "The body is not a well-formed multipart form."),
     (SuspiciousOperation, 400, "malformed", "The body has too many fields or files."),
     (UnreadablePostError, 400, "malformed", "The body ended before its announced length."),
@@ -36,6 +46,8 @@ def as_api_error(error: Exception) -> ApiError | None:
     """The answer to an error that is the caller's doing; None for one of ours."""
     if isinstance(error, ApiError):
         return error
+    if isinstance(error, OperationalError) and is_transient(error):
+        return ApiError(503, "busy", "The database is busy; call again in a moment.", {"Retry-After": "1"})
     for kind, status, code, message in TABLE:
         if isinstance(error, kind):
             return ApiError(status, code, message or str(error))
@@ -43,7 +55,7 @@ def as_api_error(error: Exception) -> ApiError | None:
 
 
 def invalid(message: str) -> ApiError:
-    return ApiError(400, "invalid", message)
+    return ApiError(422, "invalid", message)
 
 
 def not_found(message: str = "There is nothing at this address.") -> ApiError:

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0002_tallies'),
+        ('jobs', '0003_api_tokens'),
     ]
 
     operations = [

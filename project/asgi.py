@@ -1,0 +1,11 @@
+"""The ASGI application that gunicorn serves: the site in threads, its streams beside them. See docs/live.md."""
+
+from django.conf import settings
+
+from project.wsgi import application as site
+
+from jobs.api.events.asgi import Streams  # isort: skip  the apps are ready once the site is
+from project.wsgi_in_threads import WsgiInThreads
+
+threads = WsgiInThreads(site, settings.WEB_THREADS)
+application = Streams(threads)

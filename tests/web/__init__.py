@@ -1,0 +1,1 @@
+"""Tests of the web server: the real gunicorn, with the configuration that is shipped."""
