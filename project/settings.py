@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import django
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
@@ -43,6 +44,9 @@ INSTALLED_APPS = [
     "jobs.videos",
     "project.demo",
 ]
+if django.VERSION < (6, 0):  # later ones have the task framework built in
+    INSTALLED_APPS.append("django_tasks")
+TASKS = {"default": {"BACKEND": "jobs.tasks_backend.JobyardBackend", "QUEUES": []}}
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -117,6 +121,7 @@ WHITENOISE_USE_FINDERS = DEBUG  # no collectstatic needed on a developer's machi
 # HTTPS is the production default; HTTPS=0 is for a private network behind no TLS at all.
 HTTPS = env.bool("HTTPS", default=not DEBUG)
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/(live|ready)$"]  # probes come from next door, without TLS
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000 if HTTPS else 0)

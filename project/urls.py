@@ -12,5 +12,6 @@ urlpatterns = [
     # For whom is not staff, but may watch.
     path("accounts/login/", LoginView.as_view(template_name="admin/login.html", next_page="videos:list"), name="login"),
     path("", include("jobs.api.urls")),
+    path("", include("jobs.api.monitoring.urls")),
     path("", include("jobs.videos.urls")),
 ]

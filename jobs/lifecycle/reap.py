@@ -66,6 +66,7 @@ def reap_once(*, dry_run: bool = False, here: ProcessIdentity | None = None) -> 
     """Find and free what crashed workers left behind. `here` says where the reaper looks for processes."""
     result = ReapResult(dry_run=dry_run)
     if not dry_run:
+        turns.note("reap")
         reap_all(result, here or this_process())
         tidy()
     else:

@@ -21,5 +21,12 @@ def take(name: str, interval: float) -> bool:
     return bool(insert_new(Turn, {"name": "%s", "taken_at": now_sql()}, [[name]], returning=["name"]))
 
 
+@transactional
+def note(name: str) -> None:
+    """Somebody did the chore without asking, by hand or by cron: it is not anybody's turn for a while."""
+    if not Turn.objects.filter(name=name).update(taken_at=Now()):
+        insert_new(Turn, {"name": "%s", "taken_at": now_sql()}, [[name]], returning=["name"])
+
+
 def forget_old() -> None:
     Turn.objects.filter(taken_at__lt=Now() - KEPT).delete()

@@ -12,13 +12,15 @@ from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Re
 from jobs.lifecycle import claim as claiming
 from jobs.lifecycle import fence, finish, reap, report, wake_up, workers
 from jobs.lifecycle import heartbeat as beating
+from jobs.lifecycle.periodic.sync import sync_with_code
+from jobs.lifecycle.periodic.tick import tick_once
 from jobs.models import Worker
 from jobs.process_identity import this_process
 from jobs.selectors import schedule
 from jobs.selectors.jobs import outside
 from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.postgres_listener import PostgresListener
-from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable
+from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -145,6 +147,13 @@ class DatabaseClient:
     @reconnecting
     def reap_in_turn(self) -> None:
         reap.reap_in_turn()
+
+    @reconnecting
+    def tick(self, sync: bool = False) -> Ticked:
+        if sync:
+            sync_with_code()
+        result = tick_once()
+        return Ticked(len(result.enqueued), result.next_in)
 
     @reconnecting
     def needing_workdir(self, job_ids: Collection[int]) -> set[int]:

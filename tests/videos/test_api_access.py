@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from jobs.videos.models import Video
-from tests.api.calls import Unreadable, error_of, post_json
-from tests.videos.api_calls import ALL, VIDEOS, a_file
+from tests.api.calls import Unreadable, error_of, member, post_json, with_token
+from tests.videos.api_calls import ALL, VIDEOS, a_file, upload
 from tests.videos.shelf import client_of, ready_video
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("site_folders")]
@@ -58,6 +59,13 @@ def test_the_token_of_a_page_lets_a_browser_write():
     token = {"X-CSRFToken": client.cookies["csrftoken"].value}
     assert client.post(VIDEOS, {"file": a_file()}, headers=token).status_code == 201
     assert client.delete(f"{VIDEOS}/{video.pk}", headers=token).status_code == 204
+
+
+def test_a_program_with_a_token_needs_neither_a_session_nor_to_be_staff():
+    uploader = member("add_video", is_staff=False)
+    assert upload(with_token(uploader)).status_code == 201
+    assert error_of(with_token(uploader, "second").get(VIDEOS), 403)[0] == "forbidden"
+    assert Client(headers={"Authorization": "Bearer wrong"}).get(VIDEOS).status_code == 401
 
 
 def test_an_upload_that_is_not_allowed_is_not_read(client):

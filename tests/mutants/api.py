@@ -1,0 +1,26 @@
+"""Mutations of who may call the HTTP API, and of what it takes for true."""
+
+from tests.mutants.mutant import Mutant
+
+ADMISSION, WHO, TOKENS = "jobs/api/admission.py", "jobs/api/authentication.py", "jobs/selectors/api_tokens.py"
+ACCESS, BEARERS, ERRORS = ("tests/api/test_access.py",), ("tests/api/test_tokens.py",), ("tests/api/test_errors.py",)
+BULK, ACTIONS, READS = "jobs/api/queue/bulk.py", ("tests/api/test_actions.py",), ("tests/api/test_reads.py",)
+DEPTH = '"pending": depth.pending + depth.scheduled,'
+
+NONE, SESSION = "    if token is None:\n", "    if token is None:\n        return None\n"
+
+MUTANTS = [
+    Mutant("admit: not only staff", ADMISSION, "if staff and not caller.user.is_staff:", "if False:", ACCESS),
+    Mutant("admit: any permission", ADMISSION, "if permissions and not any(", "if False and not any(", ACCESS),
+    Mutant("admit: no CSRF token needed", ADMISSION, "if caller.by_cookie and request", "if False and request", ACCESS),
+    Mutant("admit: any type of body", ADMISSION, "if only_type and length_of(request):", "if False:", ACCESS),
+    Mutant("admit: any size of body", ADMISSION, "if largest and length > largest:", "if False:", ERRORS),
+    Mutant("token: the prefix is enough", TOKENS, "if is_secret_of(token.digest, text)]", "]", BEARERS),
+    Mutant("token: revoked and expired ones count", WHO, "    if token.problem:", "    if False:", BEARERS),
+    Mutant("token: of an inactive user", WHO, "if not token.user.is_active:", "if False:", BEARERS),
+    Mutant("token: a wrong one falls back to the session", WHO, NONE, SESSION, BEARERS),
+    Mutant("token: each use is written", WHO, "    if not token.noted:", "    if True:", BEARERS),
+    Mutant("depth: pending without scheduled", "jobs/api/queue/reads.py", DEPTH, '"pending": depth.pending,', READS),
+    Mutant("bulk: time is never up", BULK, "if monotonic() > until:", "if False:", ACTIONS),
+    Mutant("bulk: of any queue", BULK, "statuses=(status,), queue=queue)", "statuses=(status,))", ACTIONS),
+]
