@@ -73,6 +73,15 @@ def test_the_list_follows_and_shows_what_others_wrote_as_text(screen: Screen, se
     says(screen, f"{row} .jy-badge", "failed")
 
 
+def test_the_dashboard_follows_too(screen: Screen, server: WebServer):
+    screen.log_in(logged_in(User.objects.create_superuser("anna", password=None)).cookies["sessionid"].value)
+    screen.driver.get(f"http://localhost:{server.port}/dashboard/")
+    says(screen, LIVE, "Live")
+    make_job(subject="film.mkv")
+    claimed(make_worker("media-1"), make_job(queue="media", subject="running.mkv"))
+    screen.wait(lambda: "running.mkv" in screen.text("#jy-parts"), "the running job is there")
+
+
 def test_without_streams_the_page_asks_now_and_then_and_says_so(screen: Screen):
     """The tests' own site is served by WSGI."""
     job = make_job()
