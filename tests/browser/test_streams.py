@@ -20,10 +20,11 @@ LIVE, BAR = ".jy-live", "[data-quality='720p'] .jy-bar"
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[WebServer]:
+def server(screen: Screen, tmp_path: Path) -> Iterator[WebServer]:
     quick = {"JOBS_SSE_INTERVAL": "0.1", "JOBS_SSE_RECONNECT": "0.2"}
     with WebServer(tmp_path / "log", MEDIA_ROOT=str(tmp_path), **quick) as server:
         yield server
+        screen.driver.get("about:blank")  # before the server stops: a page that is open would complain
 
 
 def says(screen: Screen, selector: str, text: str) -> None:
