@@ -11,7 +11,7 @@ from django.db.models import Q
 from jobs.db import Now
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
-from jobs.lifecycle import counts, events, wake_up
+from jobs.lifecycle import announce, counts, events, wake_up
 from jobs.lifecycle.locked_job import AGE, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
@@ -82,6 +82,8 @@ def move(
         raise MovedMeanwhile(jobs=ids, number=len(ids) - moved)
     if to == Status.RUNNING:
         events.record_of(ids, event, reason=reason, outcome=outcome)
+    if to in TERMINAL:
+        announce.end_of(jobs, EventName(to))
     settle_parts(ids, to)
     count(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
     if to == Status.PENDING and delay <= wake_up.SOON:

@@ -8,6 +8,7 @@ from django.db import connection
 from jobs.conf import conf
 from jobs.db import Now, is_postgres
 from jobs.models import Job
+from jobs.webhooks.bell import CALL
 
 CHANNEL = "jobyard"
 SOON = 60.0  # seconds, twice the time that a worker with wake-ups sleeps at most: it then knows when to look again
@@ -20,6 +21,11 @@ def send(queues: Iterable[str]) -> None:
     if names and is_on():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_notify(%s, name) FROM unnest(%s::text[]) AS name", [CHANNEL, names])
+
+
+def call_deliverers() -> None:
+    """Tell whoever delivers webhooks elsewhere that there is something to deliver."""
+    send([CALL])
 
 
 def send_if_soon(job_ids: Collection[int]) -> None:

@@ -19,6 +19,7 @@ from jobs.models import (
     Queue,
     QueueTotal,
     ServiceBeat,
+    WebhookDelivery,
     Worker,
 )
 from jobs.states import ACTIVE, Status
@@ -175,6 +176,20 @@ def test_a_job_stays_when_its_workers_row_is_deleted():
     job = job_in(Status.RUNNING)
     Worker.objects.all().delete()
     assert Job.objects.get(pk=job.pk).last_worker_name == "worker"
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"status": "lost", "finished_at": MOMENT}, "delivery_status_known"),
+        ({"status": "delivered"}, "delivery_finished_iff_ended"),
+        ({"finished_at": MOMENT}, "delivery_finished_iff_ended"),
+        ({"status": "failed", "finished_at": MOMENT, "claim_id": uuid4()}, "delivery_finished_iff_ended"),
+    ],
+)
+def test_a_webhook_message_that_breaks_a_rule_is_refused(changes, name):
+    job_in(Status.COMPLETED, webhook_url="https://example.org/")
+    assert_refused(WebhookDelivery.objects.all(), name, **changes)
 
 
 def test_no_constraint_is_left_out_here():
