@@ -1,6 +1,7 @@
 """Jobyard: durable background jobs out of the database.
 
-`from jobs import enqueue, enqueue_many, NewJob, handler, pipeline, Fatal, RetryLater`; importing it touches no model.
+`from jobs import enqueue, enqueue_many, NewJob, handler, periodic, pipeline, Fatal, RetryLater`; importing it touches
+no model.
 """
 
 from importlib import import_module
@@ -8,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jobs.exceptions import Fatal, RetryLater
+    from jobs.handlers.periodic import periodic
     from jobs.handlers.pipeline import pipeline
     from jobs.handlers.registry import handler
     from jobs.lifecycle.enqueue import enqueue, enqueue_many
     from jobs.lifecycle.new_job import NewJob
 
 __version__ = "0.1.0"
-__all__ = ["Fatal", "NewJob", "RetryLater", "enqueue", "enqueue_many", "handler", "pipeline"]
+__all__ = ["Fatal", "NewJob", "RetryLater", "enqueue", "enqueue_many", "handler", "periodic", "pipeline"]
 
 HOMES = {
     "Fatal": "jobs.exceptions",
@@ -23,6 +25,7 @@ HOMES = {
     "enqueue": "jobs.lifecycle.enqueue",
     "enqueue_many": "jobs.lifecycle.enqueue",
     "handler": "jobs.handlers.registry",
+    "periodic": "jobs.handlers.periodic",
     "pipeline": "jobs.handlers.pipeline",
 }
 

@@ -10,10 +10,13 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs import checks  # noqa: F401  registers the system checks
+        from jobs.handlers.enqueueing import Door
         from jobs.handlers.registry import registry
+        from jobs.lifecycle.enqueue import enqueue
 
         # Handlers may import heavy things: they are looked up when the first kind is asked for.
         registry.discover_with(modules_of_handlers)
+        Door.enqueue = enqueue
 
 
 def modules_of_handlers() -> list[str]:

@@ -4,6 +4,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import django
+from django.apps import apps
+from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
@@ -18,6 +21,22 @@ LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
     unreadable = list(unreadable_settings())
     return unreadable or [*absurd_durations(), *contradictions(), *webhook_problems(), *engine_problems()]
+
+
+@checks.register("jobs")
+def check_tasks_framework(**_: Any) -> list[checks.CheckMessage]:
+    """Django 5.2 looks at TASKS only where the package for it is an installed app; Django 6 does so by itself."""
+    backends = [params.get("BACKEND", "") for params in getattr(settings, "TASKS", {}).values()]
+    unseen = django.VERSION < (6, 0) and not apps.is_installed("django_tasks")
+    if not unseen or not any(name.startswith("jobs.") for name in backends):
+        return []
+    return [
+        checks.Warning(
+            "TASKS names JobyardBackend, but 'django_tasks' is not installed as an app: nobody checks its settings.",
+            hint="Add 'django_tasks' to INSTALLED_APPS.",
+            id="jobs.W021",
+        )
+    ]
 
 
 def unreadable_settings() -> Iterator[checks.CheckMessage]:

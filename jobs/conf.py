@@ -180,6 +180,19 @@ class Conf:
         "auto, polling, postgres, redis or hybrid",
         "How idle workers learn of new jobs.",
     )
+    PERIODIC_INTERVAL = seconds(
+        60,
+        "How often a worker looks whether periodic jobs were changed; what is due starts on time all the same. "
+        "0 = workers start none.",
+    )
+    PERIODIC_CATCH_UP = Setting(
+        "one",
+        parse_choice("none", "one", "all"),
+        "none, one or all",
+        "Which ticks of a periodic job are made up for after nobody was there to start them.",
+    )
+    PERIODIC_CATCH_UP_LIMIT = count(10, "ticks", "With `all`, no more than these, the latest ones, are made up for.")
+    PERIODIC_GRACE = seconds(60, "A tick that is found later than this was missed.")
     REDIS_URL = text("", "The Redis that carries wake-ups; empty = none.")
     REDIS_POOL_SIZE = count(10, "connections", "How many connections to Redis a process keeps.")
     SSE_PING = seconds(30, "How often an idle event stream sends a sign of life.")

@@ -28,6 +28,18 @@ class JobNotFound(NotFound):
     """There is no job {job_id}."""
 
 
+class PeriodicJobNotFound(NotFound):
+    """There is no periodic job {name!r}."""
+
+
+class PeriodicJobBusy(JobyardError):
+    """The periodic job {name} has one job at a time, and job {job_id} has not ended."""
+
+
+class PeriodicJobDeclared(JobyardError):
+    """The periodic job {name} is declared in the code, which would bring it back: turn it off instead."""
+
+
 class WorkerNotFound(NotFound):
     """There is no worker {worker_id}: it was deleted, or never registered."""
 
@@ -64,6 +76,10 @@ class Cancelled(StopRequested):
 
 class ShuttingDown(StopRequested):
     """The worker is shutting down; job {job_id} goes back to its queue."""
+
+
+class AttemptEnded(JobyardError):
+    """The attempt was ended from outside: it ran too long, made no progress, or its process died."""
 
 
 class Fatal(JobyardError):

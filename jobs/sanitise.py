@@ -66,7 +66,7 @@ class Budget:
     """How many values are looked at: each takes two bytes of JSON at least, and one that holds itself has no end."""
 
     def __init__(self, values: int) -> None:
-        self.left = values
+        self.values = self.left = values
 
     def spend(self) -> bool:
         self.left -= 1

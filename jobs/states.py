@@ -155,6 +155,24 @@ class Unique(StrEnum):
     EVER = "ever"
 
 
+class CatchUp(StrEnum):
+    """Which missed ticks of a periodic job are made up for."""
+
+    NONE = "none"
+    ONE = "one"
+    ALL = "all"
+
+
+class TickOutcome(StrEnum):
+    """What became of a tick of a periodic job."""
+
+    ENQUEUED = "enqueued"
+    SKIPPED = "skipped"  # an earlier job of it had not ended
+    MISSED = "missed"  # nobody was there in time, and it is not made up for
+    REFUSED = "refused"  # it cannot become a job
+    BY_HAND = "by_hand"  # an operator's "run now": no tick of the schedule
+
+
 class EventName(StrEnum):
     ENQUEUED = "enqueued"
     CLAIMED = "claimed"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import django
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
@@ -43,6 +44,9 @@ INSTALLED_APPS = [
     "jobs.videos",
     "project.demo",
 ]
+if django.VERSION < (6, 0):  # later ones have the task framework built in
+    INSTALLED_APPS.append("django_tasks")
+TASKS = {"default": {"BACKEND": "jobs.tasks_backend.JobyardBackend", "QUEUES": []}}
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

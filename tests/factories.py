@@ -8,17 +8,21 @@ from uuid import UUID
 from django.db.models import DateTimeField, F, Model
 
 from jobs.handlers.base import ClaimRef, Outcome
+from jobs.handlers.periodic import Declaration
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.heartbeat import heartbeat
+from jobs.lifecycle.periodic.edit import add
 from jobs.lifecycle.workers import register
 from jobs.models import (
     Claim,
     Job,
     JobEvent,
     MinuteTally,
+    PeriodicJob,
+    PeriodicTick,
     QueueDelta,
     QueueTotal,
     ServiceBeat,
@@ -28,6 +32,7 @@ from jobs.models import (
     Worker,
 )
 from jobs.process_identity import ProcessIdentity
+from jobs.selectors.clock import database_now
 from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
@@ -76,6 +81,25 @@ def job_in(status: Status, **options: Any) -> Job:
         elif status == Status.FAILED:
             finish_one(Outcome.failed(ref, "broken", fatal=True))
     return reload(job)
+
+
+def make_periodic(name: str = "nightly", schedule: str = "every 1h", **terms: Any) -> PeriodicJob:
+    """A periodic job made by hand; the terms are those of a declaration."""
+    return add(Declaration(name, **{"kind": "test.noop", "schedule": schedule, **terms}))
+
+
+def make_due(periodic: PeriodicJob, since: timedelta = timedelta(0)) -> datetime:
+    """Let the last tick that has passed be due, or, after an absence, all since the one before so long ago."""
+    now, schedule = database_now(), periodic.when()
+    first = schedule.latest(now - timedelta(days=400), now - since, 1)[-1]
+    PeriodicJob.objects.filter(pk=periodic.pk).update(next_at=first)
+    return first
+
+
+def ticks_of(periodic: PeriodicJob) -> list[str]:
+    """What became of its ticks, oldest first."""
+    ticks = PeriodicTick.objects.filter(periodic=periodic).order_by("tick_at")
+    return [tick.outcome for tick in ticks]
 
 
 def reload(job: Job | ClaimRef | int) -> Job:

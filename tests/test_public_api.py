@@ -9,7 +9,7 @@ import pytest
 
 import jobs
 
-NAMES = ["Fatal", "NewJob", "RetryLater", "enqueue", "enqueue_many", "handler", "pipeline"]
+NAMES = ["Fatal", "NewJob", "RetryLater", "enqueue", "enqueue_many", "handler", "periodic", "pipeline"]
 
 
 def in_a_fresh_interpreter(program: str) -> str:

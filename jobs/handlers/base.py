@@ -3,13 +3,13 @@
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from jobs.conf import conf
 from jobs.exceptions import ClaimError
-from jobs.sanitise import clean_error
+from jobs.sanitise import clean_error, clean_text
 from jobs.states import PhaseStatus, QualityStatus, Status, Verdict
 
 
@@ -84,6 +84,8 @@ class ClaimedJob:
     checkpoint: Any = None
     phase_results: Mapping[str, Any] = field(default_factory=dict)
     completed_qualities: Sequence[str] = ()
+    priority: int = 0
+    enqueued_at: datetime | None = None
 
     @property
     def id(self) -> int:
@@ -102,6 +104,7 @@ class Outcome:
     fatal: bool = False
     retry_after: float | None = None
     count: bool = True
+    error_class: str = ""  # the import path of what was raised
 
     @classmethod
     def completed(cls, claim: ClaimRef, result: Any = None) -> "Outcome":
@@ -118,7 +121,7 @@ class Outcome:
         count: bool = True,
     ) -> "Outcome":
         text, trace = describe_error(error)
-        return cls(claim, Verdict.FAILED, None, text, trace, fatal, retry_after, count)
+        return cls(claim, Verdict.FAILED, None, text, trace, fatal, retry_after, count, class_of_error(error))
 
     @classmethod
     def cancelled(cls, claim: ClaimRef) -> "Outcome":
@@ -137,7 +140,7 @@ class Outcome:
         """The outcome to record instead when this one cannot be written."""
         text, trace = describe_error(error)
         error_text = f"The outcome was refused: {text}"
-        return Outcome(self.claim, Verdict.FAILED, error=error_text, traceback=trace)
+        return Outcome(self.claim, Verdict.FAILED, error=error_text, traceback=trace, error_class=class_of_error(error))
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,16 @@ class Orders:
     lost: tuple[ClaimRef, ...] = ()
     drain: bool = False
     disabled: bool = False
+
+
+LONGEST_CLASS = 200
+
+
+def class_of_error(error: str | BaseException) -> str:
+    """The import path of an exception's class; empty where only a text says what went wrong."""
+    if isinstance(error, str):
+        return ""
+    return clean_text(f"{type(error).__module__}.{type(error).__qualname__}", LONGEST_CLASS)
 
 
 def describe_error(error: str | BaseException) -> tuple[str, str]:

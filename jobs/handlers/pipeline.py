@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from copy import deepcopy
 from math import inf
-from typing import Any
+from typing import Any, Unpack
 
 from jobs.exceptions import ClaimError, InvalidInput, StopRequested
 from jobs.handlers.context import Context
+from jobs.handlers.enqueueing import Enqueued, Enqueuer, JobOptions
 from jobs.handlers.registry import Function, Phase, check_function, kind_with, registry
 from jobs.states import PhaseStatus
 
@@ -18,6 +19,10 @@ class Pipeline:
         self._kind = kind_with(name, options)
         self._kind.function = self._run
         registry.add(self._kind)
+
+    @property
+    def kind_name(self) -> str:
+        return self._kind.name
 
     def phase(self, name: str, weight: float = 1, every_attempt: bool = False) -> Callable[[Function], Function]:
         """`every_attempt`: it runs again also where an earlier attempt has ended it."""
@@ -31,6 +36,18 @@ class Pipeline:
             return function
 
         return register
+
+    def enqueue(self, **payload: Any) -> Enqueued:
+        """Store a job with this payload, inside the caller's transaction; every phase is given all of it."""
+        return self._enqueuer.enqueue(**payload)
+
+    def using(self, **options: Unpack[JobOptions]) -> Enqueuer[...]:
+        """With options of `jobs.enqueue`: `build.using(queue="slow").enqueue(month=5)`."""
+        return self._enqueuer.using(**options)
+
+    @property
+    def _enqueuer(self) -> Enqueuer[...]:
+        return Enqueuer(self._kind.name, lambda: tuple(phase.function for phase in self._kind.phases))
 
     def _run(self, context: Context, /, **payload: Any) -> Any:
         """Run the phases that have no result yet; the last one's result is the job's."""

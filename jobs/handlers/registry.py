@@ -7,12 +7,19 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from jobs.exceptions import InvalidInput, UnknownKind
+from jobs.handlers.enqueueing import HandlerFunction, enqueuable
 from jobs.handlers.kind_options import NAME as KIND_NAME
 from jobs.handlers.kind_options import checked_options
 from jobs.states import Accelerator
+
+if TYPE_CHECKING:
+    from jobs.handlers.context import Context
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 logger = logging.getLogger("jobs.handlers")
 
@@ -87,6 +94,10 @@ class Registry:
     def remove(self, name: str) -> None:
         self._kinds.pop(name, None)
 
+    def names_of(self, function: Any) -> list[str]:
+        """The kinds that this function is the handler of, as far as they are registered by now."""
+        return sorted(kind.name for kind in self._kinds.values() if kind.function is function)
+
     def find(self, name: str) -> Kind | None:
         self._load()
         return self._kinds.get(name)
@@ -128,17 +139,20 @@ class Registry:
 registry = Registry()
 
 
-def handler(name: str, **options: Any) -> Callable[[Function], Function]:
-    """Register the function below as the handler of a kind: `@handler("reports.build", queue="slow")`."""
+def handler(name: str, **options: Any) -> "Callable[[Callable[Concatenate[Context, P], R]], HandlerFunction[P, R]]":
+    """Register the function below as the handler of a kind: `@handler("reports.build", queue="slow")`.
 
+    It stays the function it was, and gets `enqueue` and `using`: `build.enqueue(month=5)`.
+    """
     if not isinstance(name, str):
         raise InvalidInput('Write @handler("name.of.the.kind") with the name of the kind, not a bare @handler.')
     kind = kind_with(name, options)
 
-    def register(function: Function) -> Function:
+    def register(function: "Callable[Concatenate[Context, P], R]") -> HandlerFunction[P, R]:
         kind.function = check_function(name, function)
         registry.add(kind)
-        return function
+        decorated: HandlerFunction[P, R] = enqueuable(name, function)
+        return decorated
 
     return register
 

@@ -75,6 +75,10 @@ def lock_candidates(worker: Worker, queues: Sequence[str], limit: int, room: Iso
 
 def lock_admitted(line: Line, limit: int, room: IsolatedRoom) -> tuple[list[ReadyJob], bool]:
     """Lock the first, and tell whether some of them are more than there is room for: they are not taken."""
+    if limit > room.left:  # of a line full of what must begin at once, no hundreds are to be locked for a few
+        head = line.lock_first(int(room.left) + 1)
+        if room.is_overfilled_by(head):
+            return head[:-1], True
     locked = line.lock_first(limit)
     taken = [job for job in locked if room.admits(job)]
     return taken, len(taken) < len(locked)
@@ -151,4 +155,6 @@ def claimed(job: ReadyJob, phase_results: dict[str, object], completed_qualities
         checkpoint=job.checkpoint,
         phase_results=phase_results,
         completed_qualities=completed_qualities,
+        priority=job.priority,
+        enqueued_at=job.enqueued_at,
     )

@@ -26,6 +26,7 @@ class Ending:
     result: str | None = None  # as JSON
     error: str | None = None
     traceback: str = ""
+    error_class: str = ""
     charge: int = 0  # −1 gives the attempt back, 1 charges an execution whose start was never marked
     crashes: int = 0
 
@@ -34,7 +35,11 @@ class Ending:
         if self.to == Status.COMPLETED:
             changes |= {"result": OwnJson("results"), "progress": 100}
         if self.error is not None:
-            changes |= {"last_error": self.error, "last_traceback": self.traceback}
+            changes |= {
+                "last_error": self.error,
+                "last_error_class": self.error_class,
+                "last_traceback": self.traceback,
+            }
         if self.charge:
             changes["attempt"] = F("attempt") + self.charge
         if self.crashes:

@@ -4,14 +4,16 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Unpack
 
+from django.conf import settings
 from django.db import transaction
 
 from jobs.db import joining, transactional
 from jobs.exceptions import InvalidInput, JobyardError
+from jobs.handlers.enqueueing import Enqueued, JobOptions
 from jobs.lifecycle import counts, events, wake_up
 from jobs.lifecycle.new_job import CheckedJob, NewJob, check
 from jobs.lifecycle.sql.insert import prepare
@@ -22,14 +24,6 @@ from jobs.states import ACTIVE, TERMINAL, EventName, Hold, Status, bucket_of
 BATCH = 1000
 TRIES = 5
 MICROSECOND = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True)
-class Enqueued:
-    """The answer: the new job, or the one that was met because it has the same key."""
-
-    job_id: int
-    created: bool
 
 
 @dataclass
@@ -44,7 +38,7 @@ class KeyContested(JobyardError):
     """The dedupe key {key!r} in queue {queue!r} was taken and freed too fast; try again."""
 
 
-def enqueue(kind: str, payload: Any = None, **options: Any) -> Enqueued:
+def enqueue(kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> Enqueued:
     """Store a job: `enqueue("reports.build", {"month": 5}, queue="slow", unique="active")`.
 
     The options are the fields of `NewJob`. A duplicate is no error: `created` is False, and `job_id` says which
@@ -117,6 +111,7 @@ class Inserted:
     dedupe_key: str | None
     hold: str
     kind: str
+    enqueued_at: datetime
 
 
 def insert_rows(jobs: Sequence[CheckedJob]) -> list[Inserted]:
@@ -149,16 +144,21 @@ Waiting = list[tuple[int, CheckedJob]]
 
 def match(waiting: Waiting, inserted: Sequence[Inserted], answers: dict[int, Enqueued]) -> Waiting:
     """Tell which jobs went in: those without a key all did, in order; a key went in once at most."""
-    keyless = iter([row.job_id for row in inserted if row.dedupe_key is None])
-    keyed = {(row.queue, row.dedupe_key): row.job_id for row in inserted if row.dedupe_key is not None}
+    keyless = iter([row for row in inserted if row.dedupe_key is None])
+    keyed = {(row.queue, row.dedupe_key): row for row in inserted if row.dedupe_key is not None}
     left_out: Waiting = []
     for place, job in waiting:
-        job_id = next(keyless) if job.dedupe_key is None else keyed.pop((job.queue, job.dedupe_key), None)
-        if job_id is None:
+        row = next(keyless) if job.dedupe_key is None else keyed.pop((job.queue, job.dedupe_key), None)
+        if row is None:
             left_out.append((place, job))
         else:
-            answers[place] = Enqueued(job_id, created=True)
+            answers[place] = Enqueued(row.job_id, created=True, enqueued_at=moment(row.enqueued_at))
     return left_out
+
+
+def moment(given: datetime) -> datetime:
+    """As the ORM would read it: SQLite's driver knows no zone."""
+    return given.replace(tzinfo=UTC) if settings.USE_TZ and given.tzinfo is None else given
 
 
 def meet(waiting: Waiting, answers: dict[int, Enqueued]) -> Waiting:

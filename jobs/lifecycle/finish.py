@@ -4,6 +4,7 @@ import json
 from asyncio import CancelledError
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from django.db import OperationalError, connection
@@ -11,7 +12,7 @@ from django.db import OperationalError, connection
 from jobs.conf import conf
 from jobs.db import is_transient, transactional
 from jobs.exceptions import Fatal
-from jobs.handlers.base import Answer, ClaimRef, Outcome
+from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome
 from jobs.handlers.registry import registry
 from jobs.lifecycle import hooks
 from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
@@ -20,7 +21,7 @@ from jobs.lifecycle.locked_job import LockedJob
 from jobs.lifecycle.retry_policy import Backoff, decide
 from jobs.lifecycle.workers import refresh_status
 from jobs.models import Job, JobEvent
-from jobs.sanitise import clean_error, clean_json
+from jobs.sanitise import clean_error, clean_json, clean_text
 from jobs.states import EventName, Status, Verdict
 
 MOST_AT_ONCE = 4 * 2**20  # characters of results in one statement
@@ -159,7 +160,12 @@ def crashed(job: LockedJob, outcome: Outcome) -> Ending:
 
 def failed(job: LockedJob, outcome: Outcome) -> Ending:
     error = clean_error(outcome.error, conf.MAX_ERROR)
-    trace = clean_error(outcome.traceback, conf.MAX_ERROR)
+    ending = partial(
+        Ending,
+        error=error,
+        error_class=clean_text(outcome.error_class, LONGEST_CLASS),
+        traceback=clean_error(outcome.traceback, conf.MAX_ERROR),
+    )
     unmarked = int(not job.started_at)  # it ran all the same, or it could not have failed
     decision = decide(
         attempt=job.attempt + unmarked,
@@ -171,16 +177,12 @@ def failed(job: LockedJob, outcome: Outcome) -> Ending:
     )
     charge = unmarked if outcome.count else unmarked - 1
     if not decision.retry:
-        return Ending(
-            Status.FAILED, EventName.FAILED, reason=first_line(error), error=error, traceback=trace, charge=unmarked
-        )
-    return Ending(
+        return ending(Status.FAILED, EventName.FAILED, reason=first_line(error), charge=unmarked)
+    return ending(
         Status.PENDING,
         EventName.RETRYING,
         reason=f"in {decision.delay:.1f} s: {first_line(error)}",
         delay=decision.delay,
-        error=error,
-        traceback=trace,
         charge=charge,
     )
 

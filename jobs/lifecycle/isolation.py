@@ -38,6 +38,15 @@ class IsolatedRoom:
         self.left -= 1
         return True
 
+    def is_overfilled_by(self, head: Sequence[LockedJob]) -> bool:
+        """Whether all of the head must begin at once, and one of them is too many; then the others use the room up."""
+        overfilled = len(head) > self.left and all(
+            self.must_begin(job.kind, job.crashes, job.max_attempts - job.attempt) for job in head
+        )
+        if overfilled:
+            self.left = 0
+        return overfilled
+
     def passed_by(self, front: Iterable[Sequence[Any]], taken: Sequence[LockedJob]) -> list[int]:
         """Of the jobs at the front (id, kind, crashes, attempts left), those that may wait; no other one is locked.
 

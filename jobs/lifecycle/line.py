@@ -29,6 +29,7 @@ class ReadyJob(LockedJob):
     max_runtime: timedelta | None
     checkpoint: Any
     progressed_at: datetime | None
+    enqueued_at: datetime
 
 
 READY_FIELDS = row_of(ReadyJob)

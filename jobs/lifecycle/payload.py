@@ -13,23 +13,28 @@ from jobs.sanitise import MAX_DEPTH, MAX_INTEGER, Budget
 def check_payload(payload: Any) -> Mapping[str, Any]:
     if not isinstance(payload, dict):
         raise InvalidInput(f"The payload must be a JSON object (a dict with text keys), not {type(payload).__name__}.")
-    limit = conf.MAX_PAYLOAD
-    if problem := next(problems_of(payload, "payload", 0, Budget(limit)), None):
+    check_storable(payload, "payload", "MAX_PAYLOAD")
+    return payload
+
+
+def check_storable(value: Any, what: str, setting: str) -> None:
+    """Refuse a value that both databases would not give back as it is, or that is larger than the setting allows."""
+    limit: int = getattr(conf, setting)
+    if problem := next(problems_of(value, what, 0, Budget(limit)), None):
         raise InvalidInput(problem)
-    size = len(json.dumps(payload, ensure_ascii=False).encode())
+    size = len(json.dumps(value, ensure_ascii=False).encode())
     if size > limit:
         raise InvalidInput(
-            f"The payload takes {size} bytes as JSON; JOBS_MAX_PAYLOAD allows {limit}. "
+            f"The {what} takes {size} bytes as JSON; JOBS_{setting} allows {limit}. "
             "Store the data elsewhere and pass its name."
         )
-    return payload
 
 
 def problems_of(value: Any, where: str, depth: int, budget: Budget) -> Iterator[str]:
     if depth > MAX_DEPTH:
-        yield f"The payload is nested more than {MAX_DEPTH} levels deep."
+        yield f"The {root_of(where)} is nested more than {MAX_DEPTH} levels deep."
     elif not budget.spend():
-        yield f"The payload has more values than JOBS_MAX_PAYLOAD ({conf.MAX_PAYLOAD} bytes) has room for."
+        yield f"The {root_of(where)} has more values than its limit of {budget.values} bytes has room for."
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from problems_of_key(key, where)
@@ -39,6 +44,10 @@ def problems_of(value: Any, where: str, depth: int, budget: Budget) -> Iterator[
             yield from problems_of(item, f"{where}[{index}]", depth + 1, budget)
     elif problem := problem_of_scalar(value):
         yield f"{where} {problem}"
+
+
+def root_of(where: str) -> str:
+    return where.partition("[")[0]
 
 
 def problems_of_key(key: Any, where: str) -> Iterator[str]:

@@ -29,7 +29,8 @@ def requeue(selection: Selection, reason: str = "") -> MoveResult:
 
 # What any new run begins with. The progress stays: by `progressed_at` a claim knows that there are parts to hand over.
 AGAIN = {
-    "attempt": 0, "started_at": None, "step": "", "cancel_requested_at": None, "last_error": "", "last_traceback": "",
+    "attempt": 0, "started_at": None, "step": "", "cancel_requested_at": None, "last_error": "",
+    "last_error_class": "", "last_traceback": "",
 }  # fmt: skip
 FROM_THE_START = AGAIN | {"progress": 0, "progressed_at": None, "crashes": 0, "checkpoint": None, "result": None}
 

@@ -5,7 +5,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable
 from datetime import timedelta
 
-from jobs.management.durations import parse_duration
+from jobs.duration_text import parse_duration
 from jobs.sanitise import printable
 
 LARGEST_ID = 2**63 - 1

@@ -4,6 +4,7 @@ from jobs.models.api_token import ApiToken
 from jobs.models.claim import Claim
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
+from jobs.models.periodic import PeriodicJob, PeriodicJobQuerySet, PeriodicTick
 from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
 from jobs.models.queue import Queue, QueueDelta, QueueTotal
@@ -21,6 +22,9 @@ __all__ = [
     "JobEvent",
     "JobQuerySet",
     "MinuteTally",
+    "PeriodicJob",
+    "PeriodicJobQuerySet",
+    "PeriodicTick",
     "PhaseProgress",
     "QualityProgress",
     "Queue",

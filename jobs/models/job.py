@@ -164,6 +164,9 @@ class Job(models.Model):
     stale_at = models.DateTimeField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True)
     last_error = models.TextField(blank=True, default="", db_default="")
+    last_error_class = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="The import path of the exception's class."
+    )
     last_traceback = models.TextField(blank=True, default="", db_default="")
 
     objects = JobQuerySet.as_manager()

@@ -57,6 +57,12 @@ def ago(moment: datetime | None, now: datetime) -> SafeString | str:
 
 
 @register.filter
+def in_its_zone(moment: datetime) -> str:
+    """As the clocks show it where the moment is at home."""
+    return moment.strftime("%a %Y-%m-%d %H:%M:%S %Z")
+
+
+@register.filter
 def seconds(number: float | None) -> str:
     return "–" if number is None else human_duration(number)
 

@@ -59,6 +59,7 @@ class Clerk(threading.Thread):
         ledger: Ledger,
         *,
         reaps_first: bool,
+        ticks_first: bool = False,
         on_registered: Callable[[str], None],
         on_found: Callable[[Found], None],
         on_finished: Callable[[list[Answer]], None],
@@ -66,7 +67,7 @@ class Clerk(threading.Thread):
     ) -> None:
         super().__init__(name="clerk", daemon=True)
         self.client, self.ledger = client, ledger
-        self.reaps_first = reaps_first
+        self.reaps_first, self.ticks_first = reaps_first, ticks_first
         self.on_registered, self.on_found = on_registered, on_found
         self.on_finished, self.on_failure = on_finished, on_failure
         self.notary = Notary(client, self.hand_in, on_finished, on_failure)
@@ -135,6 +136,8 @@ class Clerk(threading.Thread):
             name = self.persist(self.client.register)
             if self.reaps_first:
                 self.persist(self.client.reap)
+            if self.ticks_first:  # before the first look for work: one that exits when there is none would miss it
+                self.persist(lambda: self.client.tick(sync=True))
             self.on_registered(name)
             while (tray := self.take()) is not None:
                 self.serve(tray)

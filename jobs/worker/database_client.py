@@ -12,6 +12,8 @@ from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Re
 from jobs.lifecycle import claim as claiming
 from jobs.lifecycle import fence, finish, reap, record_deliveries, report, take_deliveries, wake_up, workers
 from jobs.lifecycle import heartbeat as beating
+from jobs.lifecycle.periodic.sync import sync_with_code
+from jobs.lifecycle.periodic.tick import tick_once
 from jobs.models import Worker
 from jobs.process_identity import this_process
 from jobs.selectors import deliveries, schedule
@@ -19,7 +21,7 @@ from jobs.selectors.jobs import outside
 from jobs.webhooks.message import Delivery, Sent
 from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.postgres_listener import PostgresListener
-from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable
+from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -146,6 +148,13 @@ class DatabaseClient:
     @reconnecting
     def reap_in_turn(self) -> None:
         reap.reap_in_turn()
+
+    @reconnecting
+    def tick(self, sync: bool = False) -> Ticked:
+        if sync:
+            sync_with_code()
+        result = tick_once()
+        return Ticked(len(result.enqueued), result.next_in)
 
     @reconnecting
     def needing_workdir(self, job_ids: Collection[int]) -> set[int]:

@@ -49,8 +49,8 @@ class Deliverer(Repeating):
     def pause(self) -> float:
         return self._next
 
-    def wait(self, seconds: float) -> bool:
-        self._woken.wait(seconds)
+    def is_over_after(self, pause: float) -> bool:
+        self._woken.wait(pause)
         self._woken.clear()
         return self._stop_asked.is_set()
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from jobs.conf import conf
 from jobs.worker.claiming import QueueShare
 
 
@@ -16,6 +17,19 @@ class WorkerOptions:
     max_minutes: float | None = None
     poll_interval: float | None = None
     reaps: bool = True
+    ticks: bool = True  # starts periodic jobs
+
+    @property
+    def queue_names(self) -> list[str]:
+        return [share.name for share in self.queues]
+
+    @property
+    def is_reaper(self) -> bool:
+        return self.reaps and conf.REAP_INTERVAL > 0
+
+    @property
+    def is_timekeeper(self) -> bool:
+        return self.ticks and conf.PERIODIC_INTERVAL > 0
 
     @property
     def slots(self) -> int:

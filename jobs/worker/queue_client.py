@@ -25,6 +25,14 @@ class ClaimOrder:
     isolated_limit: int | None = None
 
 
+@dataclass(frozen=True)
+class Ticked:
+    """How many periodic jobs were enqueued, and in how many seconds the next one is due (None: none will be)."""
+
+    enqueued: int = 0
+    next_in: float | None = None
+
+
 class NoWakeUps(Exception):
     """Wake-ups do not get through here, and will not: the worker polls instead."""
 
@@ -64,6 +72,10 @@ class QueueClient(Protocol):
 
     def reap_in_turn(self) -> None:
         """The same, if no other worker has just done it."""
+        ...
+
+    def tick(self, sync: bool = False) -> Ticked:
+        """Enqueue the periodic jobs that are due. `sync`: first tell what the code declares."""
         ...
 
     def listening(self) -> AbstractContextManager[Listener] | None:

@@ -34,15 +34,15 @@ class Repeating(threading.Thread):
     def run(self) -> None:
         pause = self.pause()
         try:
-            while not self.wait(pause):
+            while not self.is_over_after(pause):
                 went_well = [self.survive(step) for step in self.steps()]
                 pause = self.pause() if all(went_well) else min(self.pause() or SOON, SOON)
         finally:
             self.client.hang_up()
 
-    def wait(self, seconds: float) -> bool:
-        """Whether it is to stop."""
-        return self._stop_asked.wait(seconds)
+    def is_over_after(self, pause: float) -> bool:
+        """Rest for so long; returns at once where it is to stop."""
+        return self._stop_asked.wait(pause)
 
     def stop(self) -> None:
         self._stop_asked.set()

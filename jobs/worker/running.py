@@ -23,9 +23,7 @@ def run_worker(name: str, options: WorkerOptions, display: Display, *, gpu: str 
     connections.close_all()
     folders = folders_of_this_process()
     nursery = Nursery(shown_by(display, child_main(name, folders)))
-    client = DatabaseClient(
-        name, [share.name for share in options.queues], slots=options.slots, capabilities=capabilities(gpu)
-    )
+    client = DatabaseClient(name, options.queue_names, slots=options.slots, capabilities=capabilities(gpu))
     return Supervisor(client, nursery, folders, options, display).run()
 
 

@@ -31,6 +31,7 @@ from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
 from jobs.worker.shutdown import NO_ANSWER, Shutdown, WorkerFailed
+from jobs.worker.timekeeper import Timekeeper
 from jobs.worker.wake_ups import WakeUps
 from jobs.worker.watch import recall, watch
 
@@ -54,22 +55,22 @@ class Supervisor:
         self.crew = Crew(
             nursery, options.processes, options.concurrency, self.later(self.on_words), self.later(self.on_hung_up)
         )
-        reaps = options.reaps and conf.REAP_INTERVAL > 0
         self.clerk = Clerk(
             client,
             self.ledger,
-            reaps_first=reaps,
+            reaps_first=options.is_reaper,
+            ticks_first=options.is_timekeeper,
             on_registered=self.later(self.on_registered),
             on_found=self.later(self.on_found),
             on_finished=self.later(self.on_finished),
             on_failure=self.later(self.on_failure),
         )
         self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
-        self.wake_ups = WakeUps(client, self.later(self.look_soon), [share.name for share in options.queues])
-        self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores(client, folders, reaps=reaps)]
+        timekeeper = Timekeeper(client, self.later(self.look_soon))
+        self.wake_ups = WakeUps(client, self.later(self.look_soon), options.queue_names, timekeeper.on_word)
+        self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores(client, folders, options, timekeeper)]
         self.intake = Intake(options, self.crew, self.clerk, self.ledger, self.wake_ups)
-        self.shutdown = Shutdown(self.crew, self.clerk)
-        self.began_at = monotonic()
+        self.shutdown, self.began_at = Shutdown(self.crew, self.clerk), monotonic()
 
     def later(self, what: Callable[..., None]) -> Callable[..., None]:
         """The same call, made by the supervisor's own thread when it comes to it."""

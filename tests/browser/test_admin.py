@@ -10,17 +10,21 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 from jobs.handlers.base import PhaseReport, QualityReport, Report
+from jobs.handlers.periodic import Declaration
+from jobs.lifecycle.periodic.edit import edit, run_now
+from jobs.lifecycle.periodic.sync import sync
+from jobs.lifecycle.periodic.tick import tick_once
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.record_deliveries import record_deliveries
 from jobs.lifecycle.report import report
 from jobs.lifecycle.take_deliveries import take_deliveries
-from jobs.models import Job, WebhookDelivery, WebhookHost, Worker
+from jobs.models import Job, PeriodicJob, WebhookDelivery, WebhookHost, Worker
 from jobs.states import PhaseStatus, QualityStatus, Status
 from jobs.webhooks.message import Sent
 from tests.admin.visits import HOSTILE, logged_in
 from tests.browser.screen import Screen
 from tests.browser.test_look import CONTRAST, NAMELESS
-from tests.factories import claimed, job_in, make_job, make_worker, reload
+from tests.factories import claimed, job_in, make_due, make_job, make_periodic, make_worker, reload
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 LONG = "/media/library/" + "Donaudampfschifffahrtsgesellschaftskapitän" * 3
@@ -45,6 +49,20 @@ def site(screen: Screen) -> Screen:
     return screen
 
 
+def add_periodic() -> None:
+    """One that the code declares and somebody has edited, one that broke, one that missed some."""
+    nightly = Declaration(
+        "reports.nightly", "test.noop", "30 2 * * 1-5", "America/Argentina/ComodRivadavia", {"p": LONG}
+    )
+    sync([nightly, Declaration("vanished", "test.noop", "@daily")], ["test.noop"])
+    sync([nightly], ["test.noop"])
+    edit("reports.nightly", payload={"path": LONG, "month": 5}, overlap=False)
+    run_now("reports.nightly")
+    make_due(make_periodic("hourly", catch_up="all"), since=timedelta(hours=20))
+    tick_once()
+    PeriodicJob.objects.filter(name="hourly").update(problem=HOSTILE + LONG)
+
+
 def answer_webhooks() -> None:
     """The receiver complains at length, and is left alone for a while."""
     [delivery] = take_deliveries(1, lambda host: 1)
@@ -63,6 +81,8 @@ def pages() -> dict[str, str]:
         "workers": "/admin/jobs/worker/",
         "worker": f"/admin/jobs/worker/{worker.pk}/change/",
         "queues": "/admin/jobs/queue/",
+        "periodic-list": "/admin/jobs/periodicjob/",
+        "periodic": f"/admin/jobs/periodicjob/{PeriodicJob.objects.get(name='reports.nightly').pk}/change/",
         "webhooks": "/admin/jobs/webhookdelivery/",
         "webhook": f"/admin/jobs/webhookdelivery/{WebhookDelivery.objects.get(job_id=failed.pk).pk}/change/",
     }
@@ -72,6 +92,7 @@ def pages() -> dict[str, str]:
 @pytest.mark.parametrize("size", SIZES)
 def test_pages_fit_are_readable_and_have_names_for_everything(site: Screen, size: str, scheme: str):
     site.scheme(scheme)
+    add_periodic()
     for name, address in pages().items():
         site.resize(*SIZES[size])
         site.open(address)

@@ -4,6 +4,7 @@ import logging
 import logging.config
 import re
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,24 @@ from django.core.management import call_command
 from jobs import enqueue
 from jobs.handlers.context import Context
 from jobs.handlers.kind_options import CHECKS
+from jobs.handlers.periodic import TERMS, declarations
 from jobs.handlers.registry import registry
-from jobs.models import Job
+from jobs.models import Job, PeriodicJob
 from jobs.states import Status
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ROOT = Path(settings.BASE_DIR)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = ("README.md", "docs/quickstart.md", "docs/handlers.md")
+PAGES = (
+    "README.md",
+    "docs/quickstart.md",
+    "docs/handlers.md",
+    "docs/periodic.md",
+    "docs/developers.md",
+    "docs/testing.md",
+    "docs/recipes.md",
+)
 
 
 def run_examples(page: str) -> dict[str, Any]:
@@ -36,8 +46,10 @@ def run_examples(page: str) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _kinds_of_the_examples() -> Iterator[None]:
-    before = {kind.name for kind in registry}
+    before, declared = {kind.name for kind in registry}, {each.name for each in declarations}
     yield
+    for name in {each.name for each in declarations} - declared:
+        declarations.remove(name)
     for name in {kind.name for kind in registry} - before:
         registry.remove(name)
 
@@ -161,6 +173,20 @@ def test_every_option_and_every_word_of_the_context_is_on_the_page():
     words = {name for name in dir(Context) if not name.startswith("_")} | {"logger"}
     of_the_worker = {"call", "plan_phases", "start_phase", "end_phase", "remove_scratch"}
     assert words - of_the_worker <= named
+
+
+def test_what_the_page_declares_is_stored_and_every_option_is_on_it():
+    run_examples("docs/periodic.md")
+    call_command("run_periodic", stdout=StringIO())
+    rows = {row.name: row for row in PeriodicJob.objects.all()}
+    assert {name: row.schedule for name, row in rows.items()} == {
+        "reports.build": "0 3 * * *",
+        "reports.hourly": "@hourly",
+        "feeds.poll": "every 1m30s",
+        "books.weekly": "0 6 * * MON",
+    }
+    page = (ROOT / "docs/periodic.md").read_text()
+    assert {*TERMS, "name", "every"} <= set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE))
 
 
 def test_what_must_happen_once_is_named_by_the_job():

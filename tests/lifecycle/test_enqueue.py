@@ -90,4 +90,4 @@ def test_an_unknown_kind_is_taken_where_its_handler_lives_elsewhere():
 
 def test_an_option_that_does_not_exist_is_named():
     with pytest.raises(InvalidInput, match="prioritee"):
-        enqueue("test.noop", prioritee=1)
+        enqueue("test.noop", prioritee=1)  # type: ignore[call-arg]

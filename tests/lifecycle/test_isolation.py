@@ -67,6 +67,23 @@ def test_what_has_one_attempt_left_is_not_fetched_ahead(worker):
     assert taken(worker, isolated_limit=1) == [job.pk]
 
 
+def test_a_line_full_of_last_attempts_is_not_locked_for_the_few_there_is_room_for(worker, monkeypatch):
+    asked: list[int] = []
+    lock_first = line.Line.lock_first
+
+    def listening(self, limit):
+        asked.append(limit)
+        return lock_first(self, limit)
+
+    monkeypatch.setattr(line.Line, "lock_first", listening)
+    jobs = [make_job(max_attempts=1).pk for _ in range(4)]
+    behind = make_job().pk
+    assert taken(worker, limit=100, isolated_limit=2) == [*jobs[:2], behind]
+    assert asked == [3]
+    assert taken(worker, limit=100, isolated_limit=2) == jobs[2:]
+    assert asked == [3, 3, 100]  # no more than there is room for: what stands behind them is looked at as ever
+
+
 def test_what_crashed_before_is_a_suspect_whatever_its_kind(worker):
     crashed = claimed(worker)
     finish_one(Outcome.crashed(crashed, "killed by signal 9"))

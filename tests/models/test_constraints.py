@@ -1,6 +1,6 @@
 """The database itself refuses rows that break a rule, whoever writes them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,6 +12,8 @@ from django.db import IntegrityError, models
 from jobs.models import (
     Claim,
     Job,
+    PeriodicJob,
+    PeriodicTick,
     PhaseProgress,
     QualityProgress,
     Queue,
@@ -21,10 +23,10 @@ from jobs.models import (
     Worker,
 )
 from jobs.states import ACTIVE, Status
-from tests.factories import job_in, make_job, make_worker
+from tests.factories import job_in, make_job, make_periodic, make_worker
 
 pytestmark = pytest.mark.django_db
-MOMENT = datetime(2030, 1, 1, tzinfo=UTC)
+MOMENT, DAY = datetime(2030, 1, 1, tzinfo=UTC), timedelta(days=1)
 HELD: dict[str, Any] = {"claim_id": uuid4(), "worker_id": uuid4(), "claimed_at": MOMENT, "lease_expires_at": MOMENT}
 
 
@@ -154,6 +156,20 @@ def test_what_is_there_once_is_there_once(model, row):
     model.objects.create(**row)
     with pytest.raises(IntegrityError):
         model.objects.create(**row)
+
+
+@pytest.mark.parametrize("changes", [{"enabled": False}, {"gone_at": MOMENT}])
+def test_a_periodic_job_that_is_off_or_gone_has_no_next_tick(changes):
+    make_periodic()
+    assert_refused(PeriodicJob.objects.all(), "periodic_ticks_only_when_on", **changes)
+
+
+def test_a_tick_is_there_once():
+    one, other = make_periodic("one"), make_periodic("other")
+    for periodic in (one, other):
+        PeriodicTick.objects.create(periodic=periodic, tick_at=MOMENT)
+    later = PeriodicTick.objects.create(periodic=one, tick_at=MOMENT + DAY)
+    assert_refused(PeriodicTick.objects.filter(pk=later.pk), "tick_once|periodictick.tick_at", tick_at=MOMENT)
 
 
 def test_a_job_stays_when_its_workers_row_is_deleted():

@@ -1,12 +1,16 @@
 """Runs the mutants and prints the table; the exit code is 1 if one survives or no longer applies."""
 
 import sys
+from importlib import import_module
+from pathlib import Path
 
-from tests.mutants import api, claim, dedupe, reap, webhooks, writes
 from tests.mutants.mutant import Mutant
 from tests.mutants.run import run_all
 
-ALL: list[Mutant] = [*claim.MUTANTS, *writes.MUTANTS, *reap.MUTANTS, *dedupe.MUTANTS, *api.MUTANTS, *webhooks.MUTANTS]
+# Each module of this folder that has MUTANTS.
+NAMES = [file.stem for file in sorted(Path(__file__).parent.glob("[a-z]*.py"))]
+MODULES = [import_module(f"tests.mutants.{name}") for name in NAMES]
+ALL: list[Mutant] = [mutant for module in MODULES for mutant in getattr(module, "MUTANTS", ())]
 
 
 def main(words: list[str]) -> int:

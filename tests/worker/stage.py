@@ -127,7 +127,7 @@ class Stage:
         self.folder, self.gate, self.history_file = folder, folder / "gate", folder / "history"
         self.workers: list[WorkerProcess] = []
 
-    def add(self, kind: str, payload: dict[str, object] | None = None, **options: object) -> int:
+    def add(self, kind: str, payload: dict[str, object] | None = None, **options: Any) -> int:
         """Enqueue a job of tests.app, which this process does not have installed."""
         told = {"history": str(self.history_file), "gate": str(self.gate), **(payload or {})}
         return enqueue(kind, told, allow_unknown=True, **options).job_id

@@ -26,7 +26,7 @@ from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.queue_client import QueueUnavailable
 from jobs.worker.supervisor import Supervisor
 from tests.concurrency.threads import wait_until
-from tests.factories import age, events_of, make_job, reload
+from tests.factories import age, events_of, make_due, make_job, make_periodic, reload
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Register = Callable[..., str]
@@ -54,6 +54,14 @@ def test_it_runs_what_is_due_and_signs_off(work: Work, client: DatabaseClient, k
     assert work() == WorkerTally(jobs=3, completed=3)
     assert [reload(job).result for job in jobs] == [{"got": 0}, {"got": 1}, {"got": 2}]
     assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.OFFLINE
+
+
+def test_periodic_jobs_that_are_due_are_enqueued_before_the_first_look(work: Work, kind: Register):
+    name = kind(lambda ctx, number: number)
+    make_due(make_periodic("first", kind=name, payload={"number": 1}))
+    assert work() == WorkerTally(jobs=1, completed=1)
+    make_due(make_periodic("second", kind=name, payload={"number": 2}))
+    assert work(ticks=False) == WorkerTally()
 
 
 def test_handlers_run_in_another_process(work: Work, kind: Register):

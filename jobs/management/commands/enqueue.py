@@ -5,13 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from jobs.duration_text import HOW, parse_duration
 from jobs.exceptions import InvalidInput, UnknownKind
 from jobs.handlers.registry import registry
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.new_job import MAX_ATTEMPTS
 from jobs.management.arguments import duration, whole_number
 from jobs.management.base import JobyardCommand
-from jobs.management.durations import HOW, parse_duration
 from jobs.management.payload import read_payload
 from jobs.sanitise import printable
 from jobs.selectors.clock import database_now

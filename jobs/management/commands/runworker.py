@@ -60,6 +60,7 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
             help="seconds between looks for work (default: JOBS_POLL_INTERVAL, else 1, or 30 where wake-ups work)",
         )  # fmt: skip
         parser.add_argument("--no-reaper", action="store_true", help="do not look after crashed workers")
+        parser.add_argument("--no-periodic", action="store_true", help="do not start periodic jobs")
         parser.add_argument(
             "--gpu", choices=("auto", "on", "off"), default="auto",
             help="whether to take jobs that want a GPU; auto tries ffmpeg's hardware encoders",
@@ -91,6 +92,7 @@ def options_of(options: dict[str, Any]) -> WorkerOptions:
         max_minutes=options["max_minutes"],
         poll_interval=options["poll_interval"],
         reaps=not options["no_reaper"],
+        ticks=not options["no_periodic"],
     )
 
 

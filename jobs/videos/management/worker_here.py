@@ -30,7 +30,7 @@ def work_here(job_ids: Collection[int], queues: Sequence[str], *, moving: bool) 
     """Run a worker for as many attempts as there are jobs, these first; whether it got to make them all."""
     set_priority(job_ids, FIRST)
     shown: Display = LiveDisplay() if moving and sys.stderr.isatty() else LogDisplay()
-    options = WorkerOptions(queues=[QueueShare(queue) for queue in queues], max_jobs=len(job_ids))
+    options = WorkerOptions(queues=[QueueShare(queue) for queue in queues], max_jobs=len(job_ids), ticks=False)
     try:
         tally = run_worker(f"transcode-{socket.gethostname()}-{os.getpid()}", options, UntilEnded(shown, job_ids))
         return tally.jobs >= len(job_ids)

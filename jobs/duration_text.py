@@ -25,3 +25,12 @@ def parse_duration(text: str) -> timedelta:
     if seconds > LONGEST.total_seconds():
         raise ValueError(f"{printable(text, 60)!r} is too long a duration: {HOW}")
     return timedelta(seconds=seconds)
+
+
+def written(duration: timedelta) -> str:
+    """As `parse_duration` reads it, with nothing lost: 1h30m, 1.5s."""
+    days, seconds = duration.days, duration.seconds
+    parts = [(days, "d"), (seconds // 3_600, "h"), (seconds % 3_600 // 60, "m")]
+    rest = f"{seconds % 60}.{duration.microseconds:06}".rstrip("0").rstrip(".")
+    text = "".join(f"{number}{unit}" for number, unit in parts if number)
+    return text + (f"{rest}s" if rest != "0" or not text else "")

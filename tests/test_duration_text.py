@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.management.durations import LONGEST, parse_duration
+from jobs.duration_text import LONGEST, parse_duration, written
 from jobs.readable import human_duration
 
 
@@ -48,3 +48,8 @@ def test_what_is_shown_can_be_written_again_and_loses_only_the_smaller_units(sec
     back = parse_duration(human_duration(seconds)).total_seconds()
     assert 0 <= seconds - back < 3600
     assert back >= seconds * 0.95
+
+
+@given(st.timedeltas(timedelta(0), LONGEST))
+def test_what_is_written_out_is_read_again_with_nothing_lost(duration):
+    assert parse_duration(written(duration)) == duration

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0003_api_tokens'),
+        ('jobs', '0005_tasks'),
     ]
 
     operations = [
