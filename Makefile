@@ -6,7 +6,7 @@ BIN := .venv/bin
 MANAGE := DEBUG=1 $(BIN)/python manage.py
 READY := .venv/.ready
 
-.PHONY: help setup demo serve test check format mutants repeat soak bench clean
+.PHONY: help setup demo serve test check format docs mutants repeat soak bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,17 @@ check: $(READY) ## format, lint, types, layers, Django checks, migrations
 format: $(READY) ## format and tidy the code
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
 
+DOCS_READY := .venv/.docs
+
+$(DOCS_READY): $(READY)
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,videos,test,docs]'
+	@touch $(DOCS_READY)
+
+docs: $(DOCS_READY) ## the pages of docs/ as a site in build/docs; a broken link fails
+	@rm -rf build/docs
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
+	@echo "Open build/docs/index.html"
+
 # Django 6 needs Python 3.12; where there is one, the suite runs on it, too.
 NEWER := $(shell for p in python3.14 python3.13 python3.12 $$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[2-9].*/bin/python3 2>/dev/null | sort -rV); do \
 	$$p -c 'import venv, ensurepip' 2>/dev/null && echo $$p && break; done)
@@ -59,7 +70,7 @@ $(READY6): pyproject.toml constraints.txt constraints-django6.txt
 	@touch $(READY6)
 
 # What Django or Python could change; the rest of the suite would only take its time again.
-ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin tasks test_conf.py test_checks.py \
+ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin tasks testing test_conf.py test_checks.py \
 	api/test_document.py api/test_reads.py \
 	worker/test_runworker.py worker/test_supervisor.py videos/test_pages.py videos/test_api.py videos/test_admin.py)
 

@@ -13,17 +13,23 @@ from jobs.exceptions import InvalidInput
 Cancel = Callable[[], None]
 # Told how to cancel the task from another thread before it starts, and None when it is over.
 OnTask = Callable[[Cancel | None], None]
+# Runs what a coroutine function returned, to its end.
+Awaiting = Callable[[OnTask, Awaitable[Any]], Any]
 
 
 def run_function(on_task: OnTask, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """The function's result. Raises CancelledError where the task was cancelled: whoever did it knows why."""
+    return run_with(run_awaitable, on_task, function, *args, **kwargs)
+
+
+def run_with(awaiting: Awaiting, on_task: OnTask, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     result = function(*args, **kwargs)
     if result is None:
         return None
     # Asked of the result, for a decorator may hide that the function is a coroutine function.
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
         raise InvalidInput(f"The handler {function!r} returned a generator: none of it has been run.")
-    return run_awaitable(on_task, result) if inspect.isawaitable(result) else result
+    return awaiting(on_task, result) if inspect.isawaitable(result) else result
 
 
 def run_awaitable(on_task: OnTask, awaitable: Awaitable[Any]) -> Any:

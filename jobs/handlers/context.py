@@ -11,7 +11,7 @@ from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
 from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error, stored_moment
-from jobs.handlers.calling import Cancel, OnTask, run_function
+from jobs.handlers.calling import Awaiting, Cancel, OnTask, run_awaitable, run_with
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
 from jobs.handlers.files import Files, job_storage
 from jobs.handlers.folders import Folders
@@ -55,8 +55,9 @@ class Context:
         folders: Folders | None = None,
         worker_name: str = "",
         on_task: OnTask | None = None,
+        awaiting: Awaiting = run_awaitable,
     ) -> None:
-        self._job, self._reporter, self._stop = job, reporter, stop
+        self._job, self._reporter, self._stop, self._awaiting = job, reporter, stop, awaiting
         self._folders, self._worker_name, self._on_task = folders, worker_name, on_task
         self._commands: Commands | None = None
         self._phase_results = dict(job.phase_results)
@@ -130,7 +131,7 @@ class Context:
                 mine.close()
 
         try:
-            return run_function(on_task, function, self, **payload)
+            return run_with(self._awaiting, on_task, function, self, **payload)
         finally:
             mine.close()
             self._commands = outer

@@ -51,7 +51,8 @@ class Kind:
     isolation: Isolation = "thread"  # "process": it runs alone in a child process of its own
     exclusive: bool = False  # it must not run on when its lease cannot be renewed
     accelerator: Accelerator = Accelerator.NONE
-    webhook_url: str = ""
+    webhook_url: str | None = None  # "": none, whatever the setting says
+    webhook_progress: int | None = None  # at each multiple of so many percent it is told; 0: not at all
     fatal_on: tuple[type[BaseException], ...] = ()
     retry_on: tuple[type[BaseException], ...] = ()
     on_complete: Function | None = None

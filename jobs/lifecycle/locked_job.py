@@ -35,6 +35,7 @@ class LockedJob:
     progress: int
     cancel_requested_at: datetime | None
     subject: str
+    webhook_url: str
     age: float  # seconds: while it waits, since it was due; while it runs, since it began
 
     @property

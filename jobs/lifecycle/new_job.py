@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
@@ -15,6 +14,7 @@ from jobs.handlers.registry import KIND_NAME, Kind, registry
 from jobs.lifecycle.payload import check_payload, unstorable
 from jobs.lifecycle.retry_policy import Backoff
 from jobs.states import Accelerator, Unique
+from jobs.web_address import problem_with
 
 QUEUE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 PRIORITIES = range(-100, 101)
@@ -88,7 +88,7 @@ def check(new: NewJob) -> CheckedJob:
         backoff=check_backoff(first(new.backoff, kind.backoff, "")),
         lease=timedelta(seconds=first(kind.lease, conf.CLAIM_DURATION)),
         max_runtime=check_runtime(first(new.max_runtime, kind.max_runtime, conf.MAX_RUNTIME)),
-        webhook_url=check_url(first(new.webhook_url, kind.webhook_url)),
+        webhook_url=check_url(first(new.webhook_url, kind.webhook_url, conf.WEBHOOK_URL)),
         accelerator=check_choice("accelerator", first(new.accelerator, kind.accelerator), Accelerator),
     )
 
@@ -183,13 +183,8 @@ def check_runtime(seconds: Any) -> timedelta | None:
 
 def check_url(url: Any) -> str:
     check_text("webhook URL", url, 500)
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:  # an IPv6 address without its closing bracket, for one
-        good = False
-    if url and not good:
-        raise InvalidInput(f"The webhook URL {url!r} must begin with http:// or https:// and name a host.")
+    if url and (problem := problem_with(url, conf.web_policy)):
+        raise InvalidInput(f"The webhook URL {url!r} {problem}.")
     return str(url)
 
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from jobs.db import Now
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
-from jobs.lifecycle import counts, events, wake_up
+from jobs.lifecycle import announce, counts, events, wake_up
 from jobs.lifecycle.locked_job import AGE, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
@@ -93,6 +93,9 @@ def move(
     if to == Status.PENDING and delay <= wake_up.SOON:
         collected.add(*wake_up.sending(job.queue for job in jobs))
     settle_parts(ids, to)
+    if to in TERMINAL and any(job.webhook_url for job in jobs):
+        collected.run()  # the message tells how the rows stand then
+        announce.end_of(jobs, EventName(to))
     if writes is None:
         collected.run()
 

@@ -11,6 +11,7 @@ from jobs.models.queue import Queue, QueueDelta, QueueTotal
 from jobs.models.service_beat import ServiceBeat
 from jobs.models.tally import MinuteTally, TotalTally
 from jobs.models.turn import Turn
+from jobs.models.webhook import WebhookDelivery, WebhookHost, WebhookTry
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
@@ -31,6 +32,9 @@ __all__ = [
     "ServiceBeat",
     "TotalTally",
     "Turn",
+    "WebhookDelivery",
+    "WebhookHost",
+    "WebhookTry",
     "Worker",
     "WorkerQuerySet",
 ]

@@ -1,8 +1,9 @@
 """Which attempts must be stopped now, and why. Looked at often, from outside of the process that runs them."""
 
 import logging
+from typing import Protocol
 
-from jobs.handlers.base import ClaimRef
+from jobs.handlers.base import ClaimedJob, ClaimRef
 from jobs.handlers.registry import registry
 from jobs.worker.crew import PATIENCE, Assignment, ChildHandle, Crew
 from jobs.worker.leases import lease_clock, margin, patience
@@ -13,6 +14,19 @@ logger = logging.getLogger("jobs.worker")
 UNHEARD = 60.0  # seconds: another job in the same process may hold the interpreter for a while
 RECALL_AFTER = 0.5  # seconds: what waits behind a job that takes longer goes to somebody else
 UNTAKEN = 5.0  # seconds: a process that does not even begin what it has a free slot for is stopped, or starved
+
+
+class Timed(Protocol):
+    """What is asked of an attempt to tell whether its time is over."""
+
+    @property
+    def job(self) -> ClaimedJob: ...
+    @property
+    def began_at(self) -> float | None: ...
+    @property
+    def progressed_at(self) -> float: ...
+    @property
+    def stop_reason(self) -> Reason | None: ...
 
 
 def watch(crew: Crew, ledger: Ledger, now: float) -> None:
@@ -53,7 +67,7 @@ def is_held_up(child: ChildHandle, now: float) -> bool:
     return since is not None and now - since > patience
 
 
-def why_to_stop(assignment: Assignment, ledger: Ledger, now: float) -> Reason | None:
+def why_to_stop(assignment: Timed, ledger: Ledger, now: float) -> Reason | None:
     """None while it may go on, and if it was stopped already."""
     began = assignment.began_at
     if began is None or assignment.stop_reason not in (None, Reason.CANCELLED):

@@ -24,7 +24,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ROOT = Path(settings.BASE_DIR)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = ("README.md", "docs/quickstart.md", "docs/handlers.md", "docs/periodic.md")
+PAGES = (
+    "README.md",
+    "docs/quickstart.md",
+    "docs/handlers.md",
+    "docs/periodic.md",
+    "docs/developers.md",
+    "docs/testing.md",
+    "docs/recipes.md",
+)
 
 
 def run_examples(page: str) -> dict[str, Any]:

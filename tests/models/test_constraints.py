@@ -1,6 +1,6 @@
 """The database itself refuses rows that break a rule, whoever writes them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -9,12 +9,24 @@ import pytest
 from django.apps import apps
 from django.db import IntegrityError, models
 
-from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Queue, QueueTotal, ServiceBeat, Worker
+from jobs.models import (
+    Claim,
+    Job,
+    PeriodicJob,
+    PeriodicTick,
+    PhaseProgress,
+    QualityProgress,
+    Queue,
+    QueueTotal,
+    ServiceBeat,
+    WebhookDelivery,
+    Worker,
+)
 from jobs.states import ACTIVE, Status
-from tests.factories import job_in, make_job, make_worker
+from tests.factories import job_in, make_job, make_periodic, make_worker
 
 pytestmark = pytest.mark.django_db
-MOMENT = datetime(2030, 1, 1, tzinfo=UTC)
+MOMENT, DAY = datetime(2030, 1, 1, tzinfo=UTC), timedelta(days=1)
 HELD: dict[str, Any] = {"claim_id": uuid4(), "worker_id": uuid4(), "claimed_at": MOMENT, "lease_expires_at": MOMENT}
 
 
@@ -146,10 +158,38 @@ def test_what_is_there_once_is_there_once(model, row):
         model.objects.create(**row)
 
 
+@pytest.mark.parametrize("changes", [{"enabled": False}, {"gone_at": MOMENT}])
+def test_a_periodic_job_that_is_off_or_gone_has_no_next_tick(changes):
+    make_periodic()
+    assert_refused(PeriodicJob.objects.all(), "periodic_ticks_only_when_on", **changes)
+
+
+def test_a_tick_is_there_once():
+    one, other = make_periodic("one"), make_periodic("other")
+    for periodic in (one, other):
+        PeriodicTick.objects.create(periodic=periodic, tick_at=MOMENT)
+    later = PeriodicTick.objects.create(periodic=one, tick_at=MOMENT + DAY)
+    assert_refused(PeriodicTick.objects.filter(pk=later.pk), "tick_once|periodictick.tick_at", tick_at=MOMENT)
+
+
 def test_a_job_stays_when_its_workers_row_is_deleted():
     job = job_in(Status.RUNNING)
     Worker.objects.all().delete()
     assert Job.objects.get(pk=job.pk).last_worker_name == "worker"
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"status": "lost", "finished_at": MOMENT}, "delivery_status_known"),
+        ({"status": "delivered"}, "delivery_finished_iff_ended"),
+        ({"finished_at": MOMENT}, "delivery_finished_iff_ended"),
+        ({"status": "failed", "finished_at": MOMENT, "claim_id": uuid4()}, "delivery_finished_iff_ended"),
+    ],
+)
+def test_a_webhook_message_that_breaks_a_rule_is_refused(changes, name):
+    job_in(Status.COMPLETED, webhook_url="https://example.org/")
+    assert_refused(WebhookDelivery.objects.all(), name, **changes)
 
 
 def test_no_constraint_is_left_out_here():

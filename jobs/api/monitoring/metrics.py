@@ -6,6 +6,7 @@ they answer alike, and a restart resets nothing.
 
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
@@ -78,7 +79,8 @@ def workers() -> Iterator[Metric]:
         yield gauge("jobyard_last_reap_age_seconds", "How long ago somebody looked for crashed workers.", (), ago)
 
 
-def gauge(name: str, meaning: str, labels: tuple[str, ...], values: Mapping[tuple[str, ...], float]) -> Metric:
+def gauge(name: str, meaning: str, labels: tuple[str, ...], values: Mapping[Any, float]) -> Metric:
+    """One value for each tuple of the labels' values."""
     family = GaugeMetricFamily(name, meaning, labels=labels)
     for label, value in sorted(values.items()):
         family.add_metric(label, value)

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0002_tallies'),
+        ('jobs', '0004_periodic'),
     ]
 
     operations = [
