@@ -95,9 +95,6 @@ def move(
     if to == Status.PENDING and delay <= wake_up.SOON:
         collected.add(*wake_up.sending(job.queue for job in jobs))
     settle_parts(ids, to)
-    if to in TERMINAL and any(job.webhook_url for job in jobs):
-        collected.run()  # the message tells how the rows stand then
-        announce.end_of(jobs, EventName(to))
     if writes is None:
         collected.run()
 
