@@ -167,6 +167,14 @@ class Verdict(StrEnum):
     WAITING = "waiting"
 
 
+class DeliveryStatus(StrEnum):
+    """Where a message to a webhook stands."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
 class Unique(StrEnum):
     """How long a dedupe key keeps other jobs away."""
 
@@ -225,3 +233,7 @@ class EventName(StrEnum):
     QUEUE_RESUMED = "queue_resumed"
     LIMIT_SET = "limit_set"
     LIMIT_REMOVED = "limit_removed"
+
+
+# What a webhook is told of: the ends of a job, and its progress where that is asked for.
+ANNOUNCED = (EventName.COMPLETED, EventName.FAILED, EventName.CANCELLED, EventName.PROGRESSED)

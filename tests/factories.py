@@ -29,6 +29,8 @@ from jobs.models import (
     QueueTotal,
     ServiceBeat,
     Turn,
+    WebhookDelivery,
+    WebhookHost,
     Worker,
 )
 from jobs.process_identity import ProcessIdentity
@@ -37,7 +39,9 @@ from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
-AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit)
+AGEING: tuple[type[Model], ...] = (
+    Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit, WebhookDelivery, WebhookHost,
+)  # fmt: skip
 
 
 def make_worker(

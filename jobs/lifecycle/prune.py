@@ -11,9 +11,10 @@ from django.db.models.functions import Now as StatementNow
 
 from jobs.conf import conf
 from jobs.db import Now, transactional
-from jobs.lifecycle import counts, events, hooks, transition
+from jobs.lifecycle import breaker, counts, events, hooks, transition
 from jobs.lifecycle.clear import delete
-from jobs.models import Job, JobEvent, Worker
+from jobs.lifecycle.forget_deliveries import forget
+from jobs.models import Job, JobEvent, WebhookDelivery, Worker
 from jobs.models.job_event import UNATTACHED
 from jobs.states import EventName, Status, WorkerStatus
 
@@ -25,6 +26,7 @@ class PruneResult:
     marked_stale: int = 0
     deleted: int = 0
     workers_deleted: int = 0
+    webhooks_deleted: int = 0
 
 
 def prune_once() -> PruneResult:
@@ -34,6 +36,8 @@ def prune_once() -> PruneResult:
         result.marked_stale += sum(until_empty(partial(mark_stale, status, retention)))
     result.deleted = sum(until_empty(delete_stale))
     result.workers_deleted = delete_gone_workers()
+    result.webhooks_deleted = sum(until_empty(delete_old_webhooks)) if conf.RETENTION_WEBHOOKS else 0
+    breaker.forget_old()
     sum(until_empty(delete_old_traces))
     counts.fold()
     counts.forget_minutes(conf.RETENTION_STATISTICS)
@@ -95,3 +99,11 @@ def delete_old_traces() -> int:
     ids = list(old.values_list("pk", flat=True)[:BATCH])
     JobEvent.objects.filter(pk__in=ids).delete()
     return len(ids)
+
+
+@transactional
+def delete_old_webhooks() -> int:
+    """Messages that ended long ago, whether their job is still there or not."""
+    cutoff = StatementNow() - timedelta(seconds=conf.RETENTION_WEBHOOKS)
+    old = WebhookDelivery.objects.filter(finished_at__lt=cutoff).order_by("finished_at")
+    return forget(old.select_for_update(skip_locked=True)[:BATCH])

@@ -53,7 +53,7 @@ def refuse_circles(checked: CheckedJob, siblings: Collection[int]) -> None:
     """Whatever else it met or waited for could wait for its parent, which may come to wait for it."""
     if checked.dedupe_key is not None:
         raise InvalidInput("ctx.spawn() takes no dedupe_key and no unique: its key tells a job from others.")
-    if not set(checked.after) <= set(siblings):
+    if not set(checked.terms.after) <= set(siblings):
         raise InvalidInput("A spawned job can wait only for jobs that were spawned by the same job, before it.")
 
 

@@ -12,7 +12,7 @@ from django.db.models import Q
 from jobs.db import Now, transactional
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
-from jobs.lifecycle import counts, events, limits, waiting, wake_up
+from jobs.lifecycle import announce, counts, events, limits, waiting, wake_up
 from jobs.lifecycle.locked_job import AGE, EXPRESSIONS, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
@@ -118,6 +118,8 @@ def move_alone(
     write(collected, jobs, {"status": to, **changes}, {"delay": timedelta(seconds=delay), **given})
     if to == Status.RUNNING:
         collected.add(told)
+    if to in TERMINAL:
+        collected.add(*announce.end_of(jobs, EventName(to)))
     hold = changes.get("hold", Hold.NONE)
     collected.add(*counted(jobs, bucket_of(to, hold), counts.happened(jobs, event)))
     if to != Status.RUNNING and (left := limits.leaving(jobs)):

@@ -7,6 +7,7 @@ from jobs.conf import conf
 from jobs.db import Now, is_postgres
 from jobs.lifecycle.sql.together import Bound, run_together
 from jobs.models import Job
+from jobs.webhooks.bell import CALL
 
 CHANNEL = "jobyard"
 SOON = 60.0  # seconds, twice the time that a worker with wake-ups sleeps at most: it then knows when to look again
@@ -25,6 +26,11 @@ def sending(queues: Iterable[str]) -> list[Bound]:
     if not names or not is_on():
         return []
     return [Bound("SELECT pg_notify(%s, name) FROM unnest(%s::text[]) AS name", [CHANNEL, names])]
+
+
+def call_deliverers() -> None:
+    """Tell whoever delivers webhooks elsewhere that there is something to deliver."""
+    send([CALL])
 
 
 def send_if_soon(job_ids: Collection[int]) -> None:

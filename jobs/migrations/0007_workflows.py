@@ -9,6 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('jobs', '0006_limits'),
+        ('jobs', '0006_webhooks'),
     ]
 
     operations = [

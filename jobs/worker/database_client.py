@@ -10,14 +10,15 @@ from django.db import DatabaseError, InterfaceError, OperationalError, close_old
 from jobs import __version__
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.lifecycle import claim as claiming
-from jobs.lifecycle import fence, finish, reap, report, spawn, wake_up, workers
+from jobs.lifecycle import fence, finish, reap, record_deliveries, report, spawn, take_deliveries, wake_up, workers
 from jobs.lifecycle import heartbeat as beating
 from jobs.lifecycle.periodic.sync import sync_with_code
 from jobs.lifecycle.periodic.tick import tick_once
 from jobs.models import Worker
 from jobs.process_identity import this_process
-from jobs.selectors import schedule
+from jobs.selectors import deliveries, schedule
 from jobs.selectors.jobs import outside
+from jobs.webhooks.message import Delivery, Sent
 from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.postgres_listener import PostgresListener
 from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
@@ -162,6 +163,18 @@ class DatabaseClient:
     @reconnecting
     def needing_workdir(self, job_ids: Collection[int]) -> set[int]:
         return outside(ends_workdir(), job_ids)
+
+    @reconnecting
+    def next_delivery_in(self) -> float | None:
+        return deliveries.next_delivery_in()
+
+    @reconnecting
+    def take_deliveries(self, limit: int, room: Callable[[str], int]) -> Sequence[Delivery]:
+        return take_deliveries.take_deliveries(limit, room)
+
+    @reconnecting
+    def record_deliveries(self, sent: Sequence[Sent]) -> None:
+        record_deliveries.record_deliveries(sent)
 
     def listening(self) -> AbstractContextManager[Listener] | None:
         return PostgresListener(wake_up.CHANNEL) if wake_up.is_on() else None

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from jobs.handlers.base import Child, ClaimedJob, ClaimRef, Outcome, Report, Wish
 
@@ -76,8 +77,7 @@ class Asked:
     wish: Wish | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """How an attempt ended; no outcome where the claim was lost, for then nothing may be said any more."""
 
     claim: ClaimRef

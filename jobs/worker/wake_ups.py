@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 
+from jobs.webhooks.bell import CALL, bell
 from jobs.worker.queue_client import NoWakeUps, QueueClient
 from jobs.worker.repeating import Repeating
 
@@ -42,7 +43,9 @@ class WakeUps(Repeating):
                 self.on_wake_up()  # what arrived while nobody listened
                 while not self._stop_asked.is_set():
                     queue = listener.wait(LOOK_UP)
-                    if queue is not None and queue.startswith(OTHER):
+                    if queue == CALL:
+                        bell.ring()
+                    elif queue is not None and queue.startswith(OTHER):
                         self.on_other(queue)
                     elif queue is not None and (queue in self.queues or not self.queues):
                         self.on_wake_up()

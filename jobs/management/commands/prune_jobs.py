@@ -28,8 +28,8 @@ long are deleted, too; what they did keeps their names. Run it daily."""
         result = prune_once()
         document: dict[str, Any] = asdict(result)
         lines = [
-            f"Marked {counted(result.marked_stale, 'job')} stale, deleted {counted(result.deleted, 'job')} "
-            f"and {counted(result.workers_deleted, 'worker')}."
+            f"Marked {counted(result.marked_stale, 'job')} stale, deleted {counted(result.deleted, 'job')}, "
+            f"{counted(result.workers_deleted, 'worker')} and {counted(result.webhooks_deleted, 'webhook message')}."
         ]
         if options["vacuum"]:
             done = vacuum()
