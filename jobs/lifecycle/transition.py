@@ -87,15 +87,14 @@ def move(
     write(collected, jobs, changes, {"delay": timedelta(seconds=delay), **given})
     if to == Status.RUNNING:
         collected.add(told)
+    if to in TERMINAL:
+        collected.add(*announce.end_of(jobs, EventName(to)))
     collected.add(
         *counted(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
     )
     if to == Status.PENDING and delay <= wake_up.SOON:
         collected.add(*wake_up.sending(job.queue for job in jobs))
     settle_parts(ids, to)
-    if to in TERMINAL and any(job.webhook_url for job in jobs):
-        collected.run()  # the message tells how the rows stand then
-        announce.end_of(jobs, EventName(to))
     if writes is None:
         collected.run()
 

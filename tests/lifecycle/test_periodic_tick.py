@@ -144,9 +144,8 @@ def test_a_job_that_was_retried_skips_the_tick_as_well():
     Job.objects.filter(pk=old).update(status=Status.PENDING, finished_at=None)
     make_due(periodic)
     assert tick_once().skipped == ["nightly"]
-    run_together(
-        list(counts.noted({("default", Bucket.PENDING): -1}))
-    )  # what was done by hand here, the counters have not seen
+    # What was done by hand here, the counters have not seen.
+    run_together(list(counts.noted({("default", Bucket.PENDING): -1})))
 
 
 def test_what_may_overlap_does():
