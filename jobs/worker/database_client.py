@@ -1,8 +1,10 @@
 """The queue client of a worker that has the database at hand."""
 
 import functools
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
@@ -20,12 +22,14 @@ from jobs.selectors import deliveries, schedule
 from jobs.selectors.jobs import outside
 from jobs.webhooks.message import Delivery, Sent
 from jobs.worker.housekeeping import ends_workdir
+from jobs.worker.ledger import NEVER
 from jobs.worker.postgres_listener import PostgresListener
 from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
 
 P = ParamSpec("P")
 R = TypeVar("R")
 LOCK_WAIT_MS = 5000
+REST_EVERY = 1.0  # seconds: where connections are to be checked, that is a round trip
 HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
 PASSING = ("08", "25", "53", "57")  # classes: connection, transaction state (read only), resources, intervention
 
@@ -92,6 +96,7 @@ class DatabaseClient:
     ) -> None:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
+        self._rested = threading.local()  # as connections are
 
     @property
     def worker(self) -> Worker:
@@ -184,7 +189,10 @@ class DatabaseClient:
         workers.sign_off(self.worker.pk)
 
     def rest(self) -> None:
-        close_old_connections()
+        now = monotonic()
+        if now - getattr(self._rested, "at", NEVER) >= REST_EVERY:
+            self._rested.at = now
+            close_old_connections()
 
     def hang_up(self) -> None:
         connections.close_all()
