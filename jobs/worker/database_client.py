@@ -8,6 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
 
 from jobs import __version__
+from jobs.alerts.sending import channels
+from jobs.alerts.watching import look_in_turn
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
 from jobs.lifecycle import claim as claiming
 from jobs.lifecycle import fence, finish, reap, record_deliveries, report, take_deliveries, wake_up, workers
@@ -148,6 +150,13 @@ class DatabaseClient:
     @reconnecting
     def reap_in_turn(self) -> None:
         reap.reap_in_turn()
+
+    def wants_alerts(self) -> bool:
+        return bool(channels())
+
+    @reconnecting
+    def send_alerts_in_turn(self) -> None:
+        look_in_turn()
 
     @reconnecting
     def tick(self, sync: bool = False) -> Ticked:
