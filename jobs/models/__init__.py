@@ -12,7 +12,7 @@ from jobs.models.queue import Queue, QueueDelta, QueueTotal
 from jobs.models.service_beat import ServiceBeat
 from jobs.models.tally import MinuteTally, TotalTally
 from jobs.models.turn import Turn
-from jobs.models.webhook import WebhookDelivery, WebhookHost, WebhookTry
+from jobs.models.webhook import DeliveryQuerySet, WebhookDelivery, WebhookHost, WebhookTry
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "AlertTotal",
     "ApiToken",
     "Claim",
+    "DeliveryQuerySet",
     "Job",
     "JobEvent",
     "JobQuerySet",
