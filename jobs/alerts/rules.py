@@ -11,8 +11,8 @@ from jobs.selectors.alerts import Happened
 from jobs.selectors.concerns import EXAMPLES, Concern, jobs, went_missing
 from jobs.states import AlertName, EventName
 
-# The concerns that people are told of by themselves. The others are only shown: failed jobs are a concern until somebody
-# clears them, and a worker that is lost until somebody replaces it; as events they are told of once.
+# The concerns that people are told of by themselves. The others are only shown: failed jobs are a concern until
+# somebody clears them, and a worker that is lost until somebody replaces it; as events they are told of once.
 TOLD = (
     AlertName.NO_CLAIMS,
     AlertName.JOB_STALLED,
@@ -56,7 +56,8 @@ def recovered(events: Sequence[Happened]) -> Iterator[Raised]:
         yield Raised(
             AlertName.STALE_JOB_RECOVERED,
             queue,
-            f"{jobs(len(of_queue))} of {queue} {was(of_queue)} taken back from a worker that is gone: {named(of_queue)}.",
+            f"{jobs(len(of_queue))} of {queue} {was(of_queue)} taken back from a worker that is gone: "
+            f"{named(of_queue)}.",
             "They run again by themselves. Look at the machine if that goes on.",
             details={"queue": queue, "jobs": ids(of_queue), "number": len(of_queue)},
         )
@@ -100,7 +101,8 @@ def workers(events: Sequence[Happened]) -> Iterator[Raised]:
             yield Raised(
                 AlertName.WORKER_OFFLINE,
                 event.worker,
-                f"Worker {printable(event.worker, 100)} went offline without signing off: {printable(event.reason, 200)}.",
+                f"Worker {printable(event.worker, 100)} went offline without signing off: "
+                f"{printable(event.reason, 200)}.",
                 "Its jobs are handed on. Look at the machine, and start a worker there again.",
                 grave=True,
                 details=about,

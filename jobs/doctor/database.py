@@ -105,7 +105,7 @@ def clock() -> Iterator[Finding]:
 
 @examination("heartbeats")
 def heartbeats() -> Iterator[Finding]:
-    """By the database's clock: who is late is about to be given up; one of the future means that the clock went back."""
+    """By the database's clock: who is late is about to be given up; one of the future: the clock went back."""
     now = database_now()
     for worker in Worker.objects.live().order_by("name")[:1000]:
         age = (now - (worker.last_heartbeat or worker.registered_at)).total_seconds()

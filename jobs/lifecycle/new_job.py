@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from jobs import tracing
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
 from jobs.handlers.registry import KIND_NAME, Kind, registry
@@ -66,6 +67,7 @@ class CheckedJob:
     max_runtime: timedelta | None
     webhook_url: str
     accelerator: str
+    trace_context: str | None = field(default_factory=tracing.traceparent)
 
 
 def check(new: NewJob) -> CheckedJob:

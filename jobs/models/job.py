@@ -124,6 +124,9 @@ class Job(models.Model):
     lease = models.DurationField(help_text="How long a claim lasts unless renewed.")
     max_runtime = models.DurationField(null=True, blank=True)
     webhook_url = models.CharField(max_length=500, blank=True, default="")
+    trace_context = models.CharField(  # noqa: DJ001  NULL takes no room, and nearly all are
+        max_length=60, null=True, blank=True, help_text="The W3C traceparent of whoever enqueued it."
+    )
 
     # Who has it
     claim_id = models.UUIDField(null=True, blank=True)

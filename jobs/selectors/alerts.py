@@ -111,7 +111,7 @@ def happened(event: JobEvent, job: Any) -> Happened:
 
 
 def failures_of(subjects: Collection[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """How often each (queue, subject) failed within a day; a job that was retried by hand may have failed more often."""
+    """How often each (queue, subject) failed within a day; a job retried by hand may have failed more often."""
     chosen = sorted(subjects)[:MOST_SUBJECTS]
     if not chosen:
         return {}

@@ -166,7 +166,7 @@ def low_disks(seen: Snapshot) -> Iterator[Concern]:
             yield Concern(
                 "disk_low",
                 f"Only {disk.share:.1%} is free ({disk.free / 2**30:,.1f} GB) for {disk.place}.",
-                "Make room: remove what is not needed (`manage.py prune_jobs`, `manage.py collect_videos`), or add a disk.",
+                "Make room: `manage.py prune_jobs`, `manage.py collect_videos`, or a larger disk.",
                 place=disk.place,
                 grave=True,
             )

@@ -3,11 +3,12 @@
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
 
-from jobs import __version__
+from jobs import __version__, tracing
 from jobs.alerts.sending import channels
 from jobs.alerts.watching import look_in_turn
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
@@ -94,6 +95,7 @@ class DatabaseClient:
     ) -> None:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
+        self._spans = tracing.Batches()
 
     @property
     def worker(self) -> Worker:
@@ -114,7 +116,8 @@ class DatabaseClient:
 
     @reconnecting
     def claim(self, order: ClaimOrder) -> list[ClaimedJob]:
-        return claiming.claim(
+        claim = partial(
+            claiming.claim,
             self.worker,
             order.queues,
             order.limit,
@@ -122,6 +125,7 @@ class DatabaseClient:
             isolated_kinds=order.isolated_kinds,
             isolated_limit=order.isolated_limit,
         )
+        return self._spans.claiming(claim)
 
     @reconnecting
     def next_due_in(self) -> float | None:
@@ -141,7 +145,7 @@ class DatabaseClient:
 
     @reconnecting
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:
-        return finish.finish(outcomes)
+        return self._spans.finishing((each.claim for each in outcomes), partial(finish.finish, outcomes))
 
     @reconnecting
     def reap(self) -> None:

@@ -14,7 +14,7 @@ from jobs.states import Hold
 
 COLUMNS = (
     "kind", "queue", "payload", "priority", "subject", "scope", "dedupe_key", "unique_ever", "accelerator",
-    "max_attempts", "backoff", "lease", "max_runtime", "webhook_url",
+    "max_attempts", "backoff", "lease", "max_runtime", "webhook_url", "trace_context",
 )  # fmt: skip
 RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "enqueued_at")
 MOST_AT_ONCE = 16 * 2**20  # characters; PostgreSQL takes no array of more than 256 MB

@@ -24,14 +24,14 @@ something is wrong; advice alone leaves it 0."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         reports = examine_all()
-        self.answer({"ok": not any(report.is_bad for report in reports), "reports": [document(each) for each in reports]},
-                    *(line for report in reports for line in lines(report)))  # fmt: skip
+        document = {"ok": not any(each.is_bad for each in reports), "reports": [document_of(each) for each in reports]}
+        self.answer(document, *(line for report in reports for line in lines(report)))
         bad = sum(report.is_bad for report in reports)
         if bad:
             raise CommandError(f"{counted(bad, 'examination')} found something wrong.", returncode=FAILED)
 
 
-def document(report: Report) -> dict[str, Any]:
+def document_of(report: Report) -> dict[str, Any]:
     return {"name": report.name, "ok": not report.is_bad, "findings": [asdict(safe(each)) for each in report.findings]}
 
 
