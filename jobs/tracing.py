@@ -33,9 +33,7 @@ def enqueueing(what: str, **about: Any) -> AbstractContextManager[Any]:
     """Around an enqueue; gives the span, or None."""
     if trace is None:
         return NOTHING
-    return tracer().start_as_current_span(  # type: ignore[no-any-return]  # a tracer's
-        f"enqueue {what}", kind=trace.SpanKind.PRODUCER, attributes=named(about)
-    )
+    return tracer().start_as_current_span(f"enqueue {what}", kind=trace.SpanKind.PRODUCER, attributes=named(about))
 
 
 def traceparent() -> str | None:

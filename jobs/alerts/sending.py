@@ -4,6 +4,7 @@ import logging
 import smtplib
 from dataclasses import dataclass
 from time import monotonic, time
+from typing import Any
 
 from django.conf import settings
 from django.core.mail import get_connection, mail_admins
@@ -75,7 +76,7 @@ def by_webhook(alert: AlertToSend) -> str:
 
 def by_mail(alert: AlertToSend) -> str:
     subject, text = as_mail(alert)
-    connection = get_connection()
+    connection: Any = get_connection()
     if getattr(connection, "timeout", 0) is None:  # EMAIL_TIMEOUT is not set, and SMTP would wait for good
         connection.timeout = conf.ALERT_TIMEOUT
     mail_admins(subject, text, connection=connection)

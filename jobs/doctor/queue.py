@@ -43,7 +43,7 @@ def unserved_queues() -> Iterator[Finding]:
     for queues in Worker.objects.live().values_list("queues", flat=True):
         if not queues:
             return  # this one serves all
-        served.update(queues)
+        served |= set(queues)
     depths = queue_depths()
     for queue, depth in depths.queues.items():
         if depth.pending and queue not in served and queue not in depths.paused:

@@ -52,7 +52,7 @@ def missing_indexes(model: type[Model]) -> Iterator[Finding]:
 
 
 def sql_of(model: type[Model], index: Index) -> str:
-    editor = connection.SchemaEditorClass(connection, collect_sql=True)  # type: ignore[misc]  # each backend has one
+    editor = connection.SchemaEditorClass(connection, collect_sql=True)
     return str(index.create_sql(model, editor))
 
 
