@@ -1,6 +1,6 @@
 """OpenTelemetry: spans for enqueueing, claiming, running and finishing, in one trace across processes.
 
-Where opentelemetry-api is not installed, nothing is done; where it is and nobody set up an SDK, next to nothing is.
+Where opentelemetry-api is not installed, or nobody has set up an SDK, nothing is done.
 What links the processes is a W3C `traceparent`, kept with the job.
 """
 
@@ -16,7 +16,7 @@ try:
     from opentelemetry import trace
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ImportError:
-    trace = None  # type: ignore[assignment]  # told apart by every function here
+    trace = None  # type: ignore[assignment]  # is_on() asks for it
 
 R = TypeVar("R")
 PROVIDER: Any = None  # None: the one that the process has set up
@@ -25,20 +25,27 @@ FLUSH_MS = 5000
 NOTHING: AbstractContextManager[Any] = nullcontext()
 
 
+def is_on() -> bool:
+    """Whether the package is there, and somebody has set up an SDK."""
+    if trace is None:
+        return False
+    return PROVIDER is not None or not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+
+
 def tracer() -> Any:
     return trace.get_tracer("jobyard", tracer_provider=PROVIDER)
 
 
 def enqueueing(what: str, **about: Any) -> AbstractContextManager[Any]:
     """Around an enqueue; gives the span, or None."""
-    if trace is None:
+    if not is_on():
         return NOTHING
     return tracer().start_as_current_span(f"enqueue {what}", kind=trace.SpanKind.PRODUCER, attributes=named(about))
 
 
 def traceparent() -> str | None:
     """Of the span that is current: what a new job is stored with."""
-    if trace is None:
+    if not is_on():
         return None
     here = trace.get_current_span().get_span_context()
     if not here.is_valid:
@@ -48,7 +55,7 @@ def traceparent() -> str | None:
 
 def running(job: ClaimedJob, run: Callable[[], Outcome | None]) -> Outcome | None:
     """Run an attempt inside a span that continues the trace of whoever enqueued the job."""
-    if trace is None:
+    if not is_on():
         return run()
     about = named({"job_id": job.id, "kind": job.kind, "queue": job.queue, "attempt": job.attempt})
     span = tracer().start_as_current_span(
@@ -75,7 +82,7 @@ class Batches:
 
     def claiming(self, claim: Callable[[], list[ClaimedJob]]) -> list[ClaimedJob]:
         """A claim that finds nothing is no span: there are many."""
-        if trace is None:
+        if not is_on():
             return claim()
         began = time_ns()
         jobs = claim()
@@ -88,7 +95,7 @@ class Batches:
         return jobs
 
     def finishing(self, claims: Iterable[ClaimRef], finish: Callable[[], R]) -> R:
-        if trace is None or not self._contexts:
+        if not self._contexts:
             return finish()
         began, refs = time_ns(), list(claims)
         result = finish()

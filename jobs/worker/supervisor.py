@@ -148,9 +148,7 @@ class Supervisor:
         self.clerk.close()
         for helper in self.helpers:
             helper.stop()
-        for thread in (self.clerk, self.clerk.notary):
-            if thread.ident:
-                thread.join(PATIENCE)
+        self.clerk.await_end(PATIENCE)
         for helper in self.helpers:
             helper.await_end()
         if self.clerk.is_alive():

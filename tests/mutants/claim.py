@@ -103,7 +103,11 @@ MUTANTS = [
     ),
     Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send([name])", "pass", WAKE, POSTGRES),
     Mutant(
-        "claim: the same id adds", CLAIM, "if not jobs or not is_first_use(claim_id, worker):", "if not jobs:", CLAIMS
+        "claim: the same id adds",
+        CLAIM,
+        "writes.expect(1, use_of(claim_id, worker), lambda _: ClaimIdUsed(claim_id=claim_id))",
+        "writes.add(use_of(claim_id, worker))",
+        CLAIMS,
     ),
     Mutant("claim again: of any worker", CLAIM, STILL_HELD, STILL_HELD.replace("worker=worker, ", ""), CLAIMS),
     Mutant("claim again: any claim", CLAIM, STILL_HELD, STILL_HELD.replace(", claim_id=claim_id", ""), CLAIMS),
