@@ -20,7 +20,13 @@ LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
 @checks.register("jobs")
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
     unreadable = list(unreadable_settings())
-    return unreadable or [*absurd_durations(), *contradictions(), *webhook_problems(), *engine_problems()]
+    return unreadable or [
+        *absurd_durations(),
+        *contradictions(),
+        *webhook_problems(),
+        *alert_problems(),
+        *engine_problems(),
+    ]
 
 
 @checks.register("jobs")
@@ -133,6 +139,19 @@ def webhook_problems() -> Iterator[checks.CheckMessage]:
             hint="Put whsec_ and 32 random bytes in base64 into the environment; docs/webhooks.md says how.",
             id="jobs.W030",
         )
+
+
+def alert_problems() -> Iterator[checks.CheckMessage]:
+    """The address may be private and without TLS, for only an operator can write it; but it must be one."""
+    unusable = problem_with(conf.ALERT_WEBHOOK_URL) if conf.ALERT_WEBHOOK_URL else ""
+    rules = [
+        ("E040", bool(unusable), f"JOBS_ALERT_WEBHOOK_URL {unusable}.", "Give another URL, or leave it empty."),
+        ("E041", conf.ALERT_TIMEOUT == 0, "JOBS_ALERT_TIMEOUT is 0: no alert could be sent in time.", "Set it to 10."),
+        ("E042", conf.ALERT_TRIES == 0, "JOBS_ALERT_TRIES is 0: no alert would ever be sent.", "Set it to 5."),
+    ]
+    for number, broken, problem, fix in rules:
+        if broken:
+            yield checks.Error(problem, hint=fix, id=f"jobs.{number}")
 
 
 def engine_problems() -> Iterator[checks.CheckMessage]:

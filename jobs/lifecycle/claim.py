@@ -151,4 +151,5 @@ def claimed(job: ReadyJob, phase_results: dict[str, object], completed_qualities
         completed_qualities=completed_qualities,
         priority=job.priority,
         enqueued_at=job.enqueued_at,
+        trace_context=job.trace_context,
     )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Unpack
 from django.conf import settings
 from django.db import connection, transaction
 
+from jobs import tracing
 from jobs.db import joining, transactional, with_patience
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.handlers.enqueueing import Enqueued, JobOptions
@@ -52,7 +53,11 @@ def enqueue(kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> En
         new = NewJob(kind, {} if payload is None else payload, **options)
     except TypeError as error:
         raise InvalidInput(f"enqueue() was called wrongly: {error}.") from None
-    return insert([check(new)])[0]
+    with tracing.enqueueing(str(kind), kind=kind) as span:
+        answer = insert([check(new)])[0]
+        if span:
+            span.set_attribute("jobyard.job_id", answer.job_id)
+    return answer
 
 
 def enqueue_many(jobs: Iterable[NewJob]) -> EnqueuedMany:
@@ -61,13 +66,14 @@ def enqueue_many(jobs: Iterable[NewJob]) -> EnqueuedMany:
     Where it collides with another transaction it is tried again, as all verbs are; but a generator of more than a
     thousand can be read only once, and is not kept in memory: then the caller gets the error.
     """
-    if isinstance(jobs, Iterator):
-        front = list(islice(jobs, BATCH))
-        if len(front) == BATCH:
-            with transaction.atomic():
-                return insert_all(chain(front, jobs))
-        jobs = front
-    return insert_all_patiently(jobs)
+    with tracing.enqueueing("many"):
+        if isinstance(jobs, Iterator):
+            front = list(islice(jobs, BATCH))
+            if len(front) == BATCH:
+                with transaction.atomic():
+                    return insert_all(chain(front, jobs))
+            jobs = front
+        return insert_all_patiently(jobs)
 
 
 def insert_all(jobs: Iterable[NewJob]) -> EnqueuedMany:

@@ -176,6 +176,9 @@ class Job(models.Model):
         help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown.",
     )
     webhook_url = models.CharField(max_length=500, blank=True, default="")
+    trace_context = models.CharField(  # noqa: DJ001  NULL takes no room, and nearly all are
+        max_length=60, null=True, blank=True, help_text="The W3C traceparent of whoever enqueued it."
+    )
 
     # Who has it
     claim_id = models.UUIDField(null=True, blank=True)

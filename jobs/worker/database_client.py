@@ -4,12 +4,15 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
 
-from jobs import __version__
+from jobs import __version__, tracing
+from jobs.alerts.sending import channels
+from jobs.alerts.watching import look_in_turn
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.lifecycle import claim as claiming
 from jobs.lifecycle import fence, finish, reap, record_deliveries, report, spawn, take_deliveries, wake_up, workers
@@ -97,6 +100,7 @@ class DatabaseClient:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
         self._rested = threading.local()  # as connections are
+        self._spans = tracing.Batches()
 
     @property
     def worker(self) -> Worker:
@@ -117,7 +121,8 @@ class DatabaseClient:
 
     @reconnecting
     def claim(self, order: ClaimOrder) -> list[ClaimedJob]:
-        return claiming.claim(
+        claim = partial(
+            claiming.claim,
             self.worker,
             order.queues,
             order.limit,
@@ -125,6 +130,7 @@ class DatabaseClient:
             isolated_kinds=order.isolated_kinds,
             isolated_limit=order.isolated_limit,
         )
+        return self._spans.claiming(claim)
 
     @reconnecting
     def next_due_in(self) -> float | None:
@@ -148,7 +154,7 @@ class DatabaseClient:
 
     @reconnecting
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:
-        return finish.finish(outcomes)
+        return self._spans.finishing((each.claim for each in outcomes), partial(finish.finish, outcomes))
 
     @reconnecting
     def reap(self) -> None:
@@ -157,6 +163,13 @@ class DatabaseClient:
     @reconnecting
     def reap_in_turn(self) -> None:
         reap.reap_in_turn()
+
+    def wants_alerts(self) -> bool:
+        return bool(channels())
+
+    @reconnecting
+    def send_alerts_in_turn(self) -> None:
+        look_in_turn()
 
     @reconnecting
     def tick(self, sync: bool = False) -> Ticked:

@@ -84,6 +84,14 @@ class QueueClient(Protocol):
         """The same, if no other worker has just done it."""
         ...
 
+    def wants_alerts(self) -> bool:
+        """Whether anybody is to be told of what goes wrong. Asks no one."""
+        ...
+
+    def send_alerts_in_turn(self) -> None:
+        """Look what people should be told, if no other worker has just done it, and tell them."""
+        ...
+
     def tick(self, sync: bool = False) -> Ticked:
         """Enqueue the periodic jobs that are due. `sync`: first tell what the code declares."""
         ...

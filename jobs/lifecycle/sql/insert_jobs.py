@@ -19,7 +19,7 @@ from jobs.states import EventName, Hold
 
 TERMS = (
     "kind", "queue", "priority", "unique_ever", "accelerator", "max_attempts", "backoff", "lease", "max_runtime",
-    "webhook_url", "waits_for",
+    "webhook_url", "waits_for", "trace_context",
 )  # fmt: skip
 OWN = ("payload", "subject", "scope", "dedupe_key", "limit_key", "size", "run_after")  # behind the number of the terms
 RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "enqueued_at")
