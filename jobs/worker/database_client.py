@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, close_old
 from jobs import __version__
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
 from jobs.lifecycle import claim as claiming
-from jobs.lifecycle import fence, finish, reap, report, wake_up, workers
+from jobs.lifecycle import fence, finish, prune, reap, report, wake_up, workers
 from jobs.lifecycle import heartbeat as beating
 from jobs.lifecycle.periodic.sync import sync_with_code
 from jobs.lifecycle.periodic.tick import tick_once
@@ -147,6 +147,10 @@ class DatabaseClient:
     @reconnecting
     def reap_in_turn(self) -> None:
         reap.reap_in_turn()
+
+    @reconnecting
+    def prune_in_turn(self, go_on: Callable[[], bool]) -> None:
+        prune.prune_in_turn(go_on)
 
     @reconnecting
     def tick(self, sync: bool = False) -> Ticked:

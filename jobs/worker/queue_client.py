@@ -1,6 +1,6 @@
 """What a worker asks of the queue, whether the database is at hand or behind HTTP."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -71,6 +71,10 @@ class QueueClient(Protocol):
 
     def reap_in_turn(self) -> None:
         """The same, if no other worker has just done it."""
+        ...
+
+    def prune_in_turn(self, go_on: Callable[[], bool]) -> None:
+        """Delete what is old, if it is our turn, while `go_on` says so."""
         ...
 
     def tick(self, sync: bool = False) -> Ticked:

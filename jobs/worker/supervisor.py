@@ -27,6 +27,7 @@ from jobs.worker.messages import Asked, Ended, Told, Word
 from jobs.worker.nursery import Exit, Nursery, NurseryGone
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.orders import DISABLED, pass_on, stop_all
+from jobs.worker.pruner import Pruner
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.reaper import Reaper
 from jobs.worker.repeating import Repeating
@@ -66,10 +67,11 @@ class Supervisor:
             on_failure=self.later(self.on_failure),
         )
         self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
-        timekeeper = Timekeeper(client, self.later(self.look_soon))
-        self.wake_ups = WakeUps(client, self.later(self.look_soon), options.queue_names, timekeeper.on_word)
-        chores = [Reaper(client, folders)] * options.is_reaper + [timekeeper] * options.is_timekeeper
-        self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores]
+        look_soon = self.later(lambda: self.intake.look_soon())
+        timekeeper = Timekeeper(client, look_soon)
+        self.wake_ups = WakeUps(client, look_soon, options.queue_names, timekeeper.on_word)
+        chores = [timekeeper] * options.is_timekeeper + [Reaper(client, folders)] * options.is_reaper
+        self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores, *[Pruner(client)] * options.is_pruner]
         self.intake = Intake(options, self.crew, self.clerk, self.ledger, self.wake_ups)
         self.shutdown, self.began_at = Shutdown(self.crew, self.clerk), monotonic()
 
@@ -160,9 +162,6 @@ class Supervisor:
         for helper in self.helpers:
             helper.start()
         self.intake.is_open = True
-
-    def look_soon(self) -> None:
-        self.intake.look_soon()
 
     def on_found(self, found: Found) -> None:
         self.intake.found(found)
