@@ -69,7 +69,7 @@ def lock_candidates(worker: Worker, queues: Sequence[str], limit: int, room: Iso
         if surplus:
             taken += line.lock(room.passed_by(line.front(), taken), limit - len(jobs) - len(taken))
         jobs += taken
-    wake_up.send(left_behind)  # who looked meanwhile found them locked
+    wake_up.send_to(left_behind)  # who looked meanwhile found them locked
     return jobs
 
 

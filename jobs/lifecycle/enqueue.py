@@ -112,6 +112,7 @@ class Inserted:
     hold: str
     kind: str
     enqueued_at: datetime
+    priority: int
 
 
 def insert_rows(jobs: Sequence[CheckedJob]) -> list[Inserted]:
@@ -135,7 +136,7 @@ def announce(inserted: Sequence[Inserted]) -> None:
         Counter((row.queue, bucket_of(Status.PENDING, row.hold)) for row in inserted),
         counts.enqueued((row.queue, row.kind) for row in inserted),
     )
-    wake_up.send(row.queue for row in inserted if row.hold == Hold.NONE)
+    wake_up.send(row for row in inserted if row.hold == Hold.NONE)
     wake_up.send_if_soon([row.job_id for row in inserted if row.hold == Hold.SCHEDULED])
 
 

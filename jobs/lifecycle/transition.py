@@ -85,7 +85,7 @@ def move(
     settle_parts(ids, to)
     count(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
     if to == Status.PENDING and delay <= wake_up.SOON:
-        wake_up.send(job.queue for job in jobs)
+        wake_up.send(jobs)
 
 
 def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **changes: Any) -> None:

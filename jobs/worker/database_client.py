@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
 
 from jobs import __version__
+from jobs.dispatch import link
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
 from jobs.lifecycle import claim as claiming
 from jobs.lifecycle import fence, finish, prune, reap, report, wake_up, workers
@@ -21,6 +22,7 @@ from jobs.selectors.jobs import outside
 from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.postgres_listener import PostgresListener
 from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
+from jobs.worker.redis_listener import RedisListener
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -164,7 +166,9 @@ class DatabaseClient:
         return outside(ends_workdir(), job_ids)
 
     def listening(self) -> AbstractContextManager[Listener] | None:
-        return PostgresListener(wake_up.CHANNEL) if wake_up.is_on() else None
+        if link.is_on():
+            return RedisListener(self.queues, self.worker.gpu, f"{self.worker.name} {self.worker.pk}")
+        return PostgresListener(wake_up.CHANNEL) if wake_up.by_notify() else None
 
     @reconnecting
     def sign_off(self) -> None:

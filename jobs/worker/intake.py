@@ -91,6 +91,10 @@ class Intake:
             isolated_limit=max(0, free),
         )
 
+    def free_slots(self) -> int:
+        """In which a job could begin at once; none while we look, for what we find goes there."""
+        return 0 if self.patience() in (0, float("inf")) else max(0, self.options.slots - self.crew.occupied_slots)
+
     def room(self, free: int) -> int:
         now, per_slot = monotonic(), self.batch.per_slot
         room = sum(child.room(per_slot, now) for child in self.crew.pool)

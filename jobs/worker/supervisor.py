@@ -106,6 +106,7 @@ class Supervisor:
         now = monotonic()
         watch(self.crew, self.ledger, now)
         closed = self.shutdown.begun or not self.intake.is_open
+        self.wake_ups.room = 0 if closed else self.intake.free_slots()
         self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
         self.clerk.notary.complain(now)
         self.display.refresh(self.crew.assignments(), self.tally)

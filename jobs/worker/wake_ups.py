@@ -3,12 +3,13 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from jobs.worker.queue_client import NoWakeUps, QueueClient
+from jobs.dispatch.hints import WORD
+from jobs.worker.queue_client import Listener, NoWakeUps, QueueClient, WakeUpsAway
 from jobs.worker.repeating import Repeating
 
 logger = logging.getLogger("jobs.worker")
-OTHER = "@"  # what begins so is no queue, but a chore of the workers' own
 LOOK_UP = 1.0  # seconds between looks whether to stop
+BUSY = 0.25  # seconds between looks whether there is room again
 
 
 class WakeUps(Repeating):
@@ -21,8 +22,9 @@ class WakeUps(Repeating):
     ) -> None:
         super().__init__("wake-ups", client)
         self.on_wake_up, self.queues = on_wake_up, queues
-        self.on_other = on_other  # called with a word that is no queue's name
+        self.on_other = on_other  # called with a word that is no queue's name, but about a chore of the workers' own
         self.working = False  # whether hints can be relied on: else the worker polls often
+        self.room = 0  # how many jobs could begin at once, as the supervisor says
 
     def pause(self) -> float:
         return 0.0
@@ -41,13 +43,28 @@ class WakeUps(Repeating):
                 self.working = True
                 self.on_wake_up()  # what arrived while nobody listened
                 while not self._stop_asked.is_set():
-                    queue = listener.wait(LOOK_UP)
-                    if queue is not None and queue.startswith(OTHER):
-                        self.on_other(queue)
-                    elif queue is not None and (queue in self.queues or not self.queues):
-                        self.on_wake_up()
+                    self.hear(listener)
         except NoWakeUps as error:
             logger.warning("%s", error)
             self.stop()
+        except WakeUpsAway as away:
+            self.do_without()
+            self._stop_asked.wait(away.retry_in)
         finally:
+            self.do_without()
+
+    def hear(self, listener: Listener) -> None:
+        """What is heard by nobody else is left to those with room: who has none looks by itself when there is some."""
+        room = self.room
+        heard = listener.wait(LOOK_UP if room or not listener.shared else BUSY, room)
+        for word in heard:
+            if word.startswith(WORD):
+                self.on_other(word)
+        if any(queue in self.queues or (not self.queues and not queue.startswith(WORD)) for queue in heard):
+            self.room = 0  # until it has looked
+            self.on_wake_up()
+
+    def do_without(self) -> None:
+        if self.working:
             self.working = False
+            self.on_wake_up()  # who sleeps for long because hints would come must look, and sleep for less

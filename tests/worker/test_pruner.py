@@ -1,4 +1,4 @@
-"""The worker's pruner: it asks soon after the start, then each interval; it is off at 0; it stops when the worker does."""
+"""The worker's pruner: it asks soon after the start, then each interval; off at 0; it stops when the worker does."""
 
 import pytest
 

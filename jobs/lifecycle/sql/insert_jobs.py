@@ -16,7 +16,7 @@ COLUMNS = (
     "kind", "queue", "payload", "priority", "subject", "scope", "dedupe_key", "unique_ever", "accelerator",
     "max_attempts", "backoff", "lease", "max_runtime", "webhook_url",
 )  # fmt: skip
-RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "enqueued_at")
+RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "enqueued_at", "priority")
 MOST_AT_ONCE = 16 * 2**20  # characters; PostgreSQL takes no array of more than 256 MB
 POSTGRES_ROWS = "jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS new(job, place) ORDER BY place"
 SQLITE_ROWS = "(SELECT value AS job, key AS place FROM json_each(%s)) WHERE TRUE ORDER BY place"
