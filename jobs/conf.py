@@ -12,6 +12,9 @@ from typing import Generic, TypeVar, overload
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from jobs.list_settings import parse_allowed, parse_ports, parse_secrets
+from jobs.web_address import Allowed, Policy
+
 T = TypeVar("T")
 PREFIX = "JOBS_"
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -46,6 +49,19 @@ class Setting(Generic[T]):
             return self.parse(raw)
         except (TypeError, ValueError, OverflowError) as error:
             raise ImproperlyConfigured(f"{key} is {raw!r}, but it must be {error}.") from error
+
+
+class EnvironmentSecret(Setting[T]):
+    """Read from the environment alone, so that it ends up in no repository; its value is in no message."""
+
+    def read(self) -> T:
+        key = PREFIX + self.name
+        if hasattr(settings, key):
+            raise ImproperlyConfigured(f"{key} is in Django's settings, but it is read from the environment alone.")
+        try:
+            return self.parse(os.environ.get(key, ""))
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{key} cannot be used: it must be {error}.") from None
 
 
 def parse_seconds(raw: object) -> float:
@@ -192,6 +208,31 @@ class Conf:
     ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
     ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
     ALERT_DEPTH = count(10_000, "jobs", "More jobs waiting in a queue than this raise an alert.")
+    WEBHOOK_URL = text(
+        "", "Where the ends of jobs are announced whose kind and enqueuer name no other URL; empty = nowhere."
+    )
+    WEBHOOK_SECRET: EnvironmentSecret[tuple[bytes, ...]] = EnvironmentSecret(
+        (), parse_secrets, "whsec_…", "Signs what is sent; several with commas between them while one is replaced."
+    )
+    WEBHOOK_ALLOW = Setting(
+        Allowed(), parse_allowed, "hosts and networks", "Who may be called although private, by http or on any port."
+    )
+    WEBHOOK_PORTS = Setting(frozenset({443, 8443}), parse_ports, "ports", "The ports that others are called on.")
+    WEBHOOK_CA_FILE = text("", "Certificate authorities of your own (PEM), beside those of the system.")
+    WEBHOOK_TIMEOUT = seconds(
+        10, "How long a request may take in all, from the first look-up to the end of the answer."
+    )
+    WEBHOOK_TRIES = count(5, "requests", "How often a message is sent at most until it is answered with 2xx.")
+    WEBHOOK_BACKOFF = seconds(15, "The wait before the second try; each further one is five times as long.")
+    WEBHOOK_GIVE_UP = seconds(DAY, "A message that could not be delivered for so long is given up.")
+    WEBHOOK_BREAKER = count(5, "failures", "After so many in a row a host is left alone for a while; 0 = never.")
+    WEBHOOK_BREAKER_PAUSE = seconds(30, "For how long at first; it doubles, to ten times this at most.")
+    WEBHOOK_PROGRESS = count(0, "percent", "Progress is announced at each multiple of this; 0 = not at all.")
+    WEBHOOK_MAX_RESULT = count(64 * 1024, "bytes", "A larger result, as JSON, is left out of a message.")
+    WEBHOOK_CONCURRENCY = count(8, "requests", "How many a worker has under way at once; 0 = workers deliver nothing.")
+    RETENTION_WEBHOOKS = seconds(
+        30 * DAY, "Messages that were delivered or given up are deleted after this; 0 = never."
+    )
     ALERT_ERROR_RATE = Setting(
         0.1, parse_share, "share", "A larger share of a queue's jobs that failed within an hour raises an alert."
     )
@@ -231,6 +272,11 @@ class Conf:
     @property
     def gpu_wait(self) -> float:
         return 2 * self.HEARTBEAT_INTERVAL if self.GPU_WAIT is None else self.GPU_WAIT
+
+    @property
+    def web_policy(self) -> Policy:
+        """Whom we call."""
+        return Policy(self.WEBHOOK_ALLOW, self.WEBHOOK_PORTS)
 
 
 conf = Conf()

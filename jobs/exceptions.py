@@ -116,3 +116,11 @@ class CommandTimedOut(CommandFailed):
 
 class FolderRefused(JobyardError):
     """The work directory {path} cannot be used: {why}. Set JOBS_WORK_DIR to a directory of the worker's own user."""
+
+
+class SendFailed(JobyardError):
+    """The request failed: {why}."""
+
+
+class SendRefused(SendFailed):
+    """Nothing was sent: the URL {why}."""

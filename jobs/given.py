@@ -29,6 +29,12 @@ class GivenList(Given):
     """Many values, for `Among`: they are one parameter."""
 
     def adapted(self, value: Iterable[Any], connection: Any) -> Any:
+        listed = self.listed(value, connection)
+        if connection.vendor == "postgresql" and listed and isinstance(listed[0], int):
+            return f"{{{','.join(map(str, listed))}}}"  # its driver takes a thousand numbers apart one by one
+        return listed
+
+    def listed(self, value: Iterable[Any], connection: Any) -> Any:
         if connection.vendor == "postgresql":
             return list(value)  # its driver knows arrays of ids and of text
         return json.dumps([super(GivenList, self).adapted(item, connection) for item in value])
@@ -57,6 +63,27 @@ class OwnJson(Func):
         return sql, (GivenJson(self.name), *parameters)
 
 
+class OwnText(OwnJson):
+    """Each row's own text, out of `{id: text}`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.output_field = models.TextField()
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **context: Any) -> tuple[str, tuple[Any, ...]]:
+        sql, parameters = super().as_sql(compiler, connection, *args, **context)
+        return sql.removesuffix("::jsonb"), parameters
+
+
+class AsStored(Func):
+    """A JSON column as it is, to be copied into another: a SELECT of one would give its text."""
+
+    template = "%(expressions)s"
+
+    def select_format(self, compiler: Any, sql: str, params: Any) -> tuple[str, Any]:
+        return sql, params
+
+
 class Among(Func):
     """`column IN (…)` with one parameter, however many values: a thousand need no parsing then."""
 
@@ -69,7 +96,7 @@ class Among(Func):
         if isinstance(self.values, GivenList):
             values: Any = GivenList(self.values.name, field)
         else:
-            values = GivenList("", field).adapted(self.values, connection)
+            values = GivenList("", field).listed(self.values, connection)
         listed = "= ANY(%s)" if connection.vendor == "postgresql" else "IN (SELECT value FROM json_each(%s))"
         sql, parameters = compiler.compile(column)
         return f"{sql} {listed}", (*parameters, values)

@@ -140,6 +140,14 @@ class Verdict(StrEnum):
     CRASHED = "crashed"
 
 
+class DeliveryStatus(StrEnum):
+    """Where a message to a webhook stands."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
 class Unique(StrEnum):
     """How long a dedupe key keeps other jobs away."""
 
@@ -195,3 +203,7 @@ class EventName(StrEnum):
     WORKER_REMOVED = "worker_removed"
     QUEUE_PAUSED = "queue_paused"
     QUEUE_RESUMED = "queue_resumed"
+
+
+# What a webhook is told of: the ends of a job, and its progress where that is asked for.
+ANNOUNCED = (EventName.COMPLETED, EventName.FAILED, EventName.CANCELLED, EventName.PROGRESSED)

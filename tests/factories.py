@@ -27,6 +27,8 @@ from jobs.models import (
     QueueTotal,
     ServiceBeat,
     Turn,
+    WebhookDelivery,
+    WebhookHost,
     Worker,
 )
 from jobs.process_identity import ProcessIdentity
@@ -35,7 +37,7 @@ from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
-AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta)
+AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta, WebhookDelivery, WebhookHost)
 
 
 def make_worker(

@@ -8,6 +8,7 @@ from typing import Any
 from jobs.models import JobEvent, Worker
 from jobs.readable import full_time, human_duration
 from jobs.selectors.clock import database_now
+from jobs.selectors.deliveries import deliveries_of
 from jobs.selectors.timeline import latest_events
 from jobs.states import EventName
 
@@ -38,6 +39,7 @@ def page_context(job: Any) -> dict[str, Any]:
         "known_workers": set(workers),
         "phases": list(job.phases.select_related("job")),
         "qualities": list(job.qualities.all()),
+        "deliveries": deliveries_of(job.pk),
         "documents": [(name, value) for name, value in documents(job) if value not in (None, {})],
         "chapters": chapters(events[-MOST_EVENTS:]),
         "cut": len(events) > MOST_EVENTS,

@@ -13,7 +13,7 @@ from typing import Any
 from jobs.conf import conf
 from jobs.dispatch.link import RedisAway, link
 
-WORD = "@"  # what begins so is no queue, but said to all workers
+WORDS = ("@", ":")  # what begins so is no queue, but said to all workers
 LEVELS = ("high", "normal", "low")
 LONGEST = 1000  # hints in a stream: if more lie there unread, every worker is busy and looks by itself
 MOST = 256  # of one transaction for one queue: so many workers are woken, and find the rest
@@ -22,6 +22,10 @@ Hints = Mapping[tuple[str, str], int]  # how many for each queue and level
 
 def level_of(priority: int) -> str:
     return "normal" if priority == 0 else "high" if priority > 0 else "low"
+
+
+def is_word(heard: str) -> bool:
+    return heard.startswith(WORDS)
 
 
 def stream(level: str) -> str:
@@ -50,7 +54,7 @@ def add(client: Any, hints: Hints) -> None:
     with client.pipeline(transaction=False) as pipe:  # one by one, so that each one wakes another worker
         for level in LEVELS:
             for queue, number in ((queue, number) for (queue, its), number in hints.items() if its == level):
-                if queue.startswith(WORD):
+                if is_word(queue):
                     pipe.xadd(words(), {"word": queue}, maxlen=LONGEST)
                     continue
                 for _ in range(min(number, MOST)):

@@ -51,7 +51,8 @@ class Kind:
     isolation: Isolation = "thread"  # "process": it runs alone in a child process of its own
     exclusive: bool = False  # it must not run on when its lease cannot be renewed
     accelerator: Accelerator = Accelerator.NONE
-    webhook_url: str = ""
+    webhook_url: str | None = None  # "": none, whatever the setting says
+    webhook_progress: int | None = None  # at each multiple of so many percent it is told; 0: not at all
     fatal_on: tuple[type[BaseException], ...] = ()
     retry_on: tuple[type[BaseException], ...] = ()
     on_complete: Function | None = None
@@ -74,11 +75,12 @@ class Registry:
         self._kinds: dict[str, Kind] = {}
         self._modules: Callable[[], list[str]] | None = None
         self._loading = threading.RLock()  # a second thread waits until all kinds are known
+        self._all_known = False
         self._broken: dict[str, Exception] = {}
 
     def discover_with(self, modules: Callable[[], list[str]]) -> None:
         """Say which modules register handlers; they are imported when the first kind is asked for."""
-        self._modules = modules
+        self._modules, self._all_known = modules, False
 
     def add(self, kind: Kind) -> None:
         if not KIND_NAME.fullmatch(kind.name):
@@ -112,10 +114,13 @@ class Registry:
         return iter(sorted(self._kinds.values(), key=lambda kind: kind.name))
 
     def _load(self) -> None:
+        if self._all_known:
+            return
         with self._loading:
             if self._modules is not None:
                 modules, self._modules = self._modules(), None
                 self._import(modules)
+                self._all_known = True
 
     def _import(self, modules: list[str]) -> None:
         for module in modules:

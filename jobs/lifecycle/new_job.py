@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
 
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
@@ -15,6 +14,7 @@ from jobs.handlers.registry import KIND_NAME, Kind, registry
 from jobs.lifecycle.payload import check_payload, unstorable
 from jobs.lifecycle.retry_policy import Backoff
 from jobs.states import Accelerator, Unique
+from jobs.web_address import problem_with
 
 QUEUE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 PRIORITIES = range(-100, 101)
@@ -47,19 +47,14 @@ class NewJob:
 
 
 @dataclass(frozen=True)
-class CheckedJob:
-    """A NewJob that passed every check, ready to be inserted."""
+class Terms:
+    """What has passed every check, and what many jobs have in common."""
 
     kind: str
-    payload: Mapping[str, Any]
     queue: str
     priority: int
-    subject: str
-    scope: str
-    dedupe_key: str | None
-    unique_ever: bool
+    unique: str | None
     force: bool
-    run_after: datetime | None
     max_attempts: int
     backoff: str
     lease: timedelta
@@ -67,28 +62,82 @@ class CheckedJob:
     webhook_url: str
     accelerator: str
 
+    @property
+    def unique_ever(self) -> bool:
+        return self.unique == Unique.EVER
+
+
+class CheckedJob(NamedTuple):
+    """A NewJob that passed every check, ready to be inserted."""
+
+    terms: Terms
+    payload: str  # as JSON
+    subject: str
+    scope: str
+    dedupe_key: str | None
+    run_after: datetime | None
+
+    @property
+    def queue(self) -> str:
+        return self.terms.queue
+
+    @property
+    def priority(self) -> int:
+        return self.terms.priority
+
+    @property
+    def force(self) -> bool:
+        return self.terms.force
+
+
+class Checker:
+    """Refuses what cannot become a job with one clear sentence. The terms of many are looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Terms] = {}
+
+    def check(self, new: NewJob) -> CheckedJob:
+        terms = self.terms_of(new)
+        payload = check_payload(new.payload)
+        return CheckedJob(
+            terms,
+            payload,
+            check_text("subject", new.subject, 500) if new.subject != "" else "",
+            check_text("scope", new.scope, 200) if new.scope != "" else "",
+            check_key(new.dedupe_key) or (derived_key(new.kind, new.payload) if terms.unique else None),
+            check_moment(new.run_after),
+        )
+
+    def terms_of(self, new: NewJob) -> Terms:
+        said = (new.kind, new.queue, new.priority, new.unique, new.force, new.max_attempts, new.backoff,
+                new.max_runtime, new.webhook_url, new.accelerator, new.allow_unknown)  # fmt: skip
+        try:
+            key = (*said, *map(type, said))  # True is 1 to a dictionary, and not to us
+            known = self._known.get(key)
+        except TypeError:  # a list, or the like: the check says what is wrong with it
+            return check_terms(new)
+        if known is None:
+            known = self._known[key] = check_terms(new)
+        return known
+
 
 def check(new: NewJob) -> CheckedJob:
-    """Refuse what cannot become a job with one clear sentence."""
+    return Checker().check(new)
+
+
+def check_terms(new: NewJob) -> Terms:
     kind = check_kind(new.kind, new.allow_unknown)
-    unique = check_choice("unique", new.unique, Unique) if new.unique else None
-    payload = check_payload(new.payload)
-    return CheckedJob(
+    return Terms(
         kind=new.kind,
-        payload=payload,
         queue=check_queue(kind.queue if new.queue is None else new.queue),
         priority=check_priority(new.priority),
-        subject=check_text("subject", new.subject, 500),
-        scope=check_text("scope", new.scope, 200),
-        dedupe_key=check_key(new.dedupe_key) or (derived_key(new.kind, payload) if unique else None),
-        unique_ever=unique == Unique.EVER,
+        unique=check_choice("unique", new.unique, Unique) if new.unique else None,
         force=bool(new.force),
-        run_after=check_moment(new.run_after),
         max_attempts=check_attempts(first(new.max_attempts, kind.max_attempts, conf.MAX_ATTEMPTS)),
         backoff=check_backoff(first(new.backoff, kind.backoff, "")),
         lease=timedelta(seconds=first(kind.lease, conf.CLAIM_DURATION)),
         max_runtime=check_runtime(first(new.max_runtime, kind.max_runtime, conf.MAX_RUNTIME)),
-        webhook_url=check_url(first(new.webhook_url, kind.webhook_url)),
+        webhook_url=check_url(first(new.webhook_url, kind.webhook_url, conf.WEBHOOK_URL)),
         accelerator=check_choice("accelerator", first(new.accelerator, kind.accelerator), Accelerator),
     )
 
@@ -183,13 +232,8 @@ def check_runtime(seconds: Any) -> timedelta | None:
 
 def check_url(url: Any) -> str:
     check_text("webhook URL", url, 500)
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:  # an IPv6 address without its closing bracket, for one
-        good = False
-    if url and not good:
-        raise InvalidInput(f"The webhook URL {url!r} must begin with http:// or https:// and name a host.")
+    if url and (problem := problem_with(url, conf.web_policy)):
+        raise InvalidInput(f"The webhook URL {url!r} {problem}.")
     return str(url)
 
 

@@ -11,10 +11,11 @@ from django.db.models.functions import Now as StatementNow
 
 from jobs.conf import conf
 from jobs.db import Now, transactional
-from jobs.lifecycle import counts, events, hooks, transition, turns
+from jobs.lifecycle import breaker, counts, events, hooks, transition, turns
 from jobs.lifecycle.clear import delete
+from jobs.lifecycle.forget_deliveries import forget
 from jobs.lifecycle.sweep import Sweep, Unstopped
-from jobs.models import Job, JobEvent, JobQuerySet, Worker
+from jobs.models import Job, JobEvent, JobQuerySet, WebhookDelivery, Worker
 from jobs.models.job_event import UNATTACHED
 from jobs.states import EventName, Status, WorkerStatus
 
@@ -26,6 +27,7 @@ class PruneResult:
     marked_stale: int = 0
     deleted: int = 0
     workers_deleted: int = 0
+    webhooks_deleted: int = 0
     left: int = 0  # jobs whose hook failed, or that somebody held: the next run tries them again
 
 
@@ -38,8 +40,11 @@ def prune_once(go_on: Unstopped = lambda: True) -> PruneResult:
     result.deleted = sweep.run(long_stale(), "stale_at", delete_stale)
     result.left = sweep.left
     sweep.run(old_traces(), "at", delete_traces)
+    if conf.RETENTION_WEBHOOKS:
+        result.webhooks_deleted = sweep.run(old_webhooks(), "finished_at", delete_webhooks)
     if go_on():
         result.workers_deleted = delete_gone_workers()
+        breaker.forget_old()
         counts.fold()
         counts.forget_minutes(conf.RETENTION_STATISTICS)
     return result
@@ -102,3 +107,13 @@ def delete_gone_workers() -> int:
     )
     deleted, _ = gone.delete()
     return deleted
+
+
+def old_webhooks() -> QuerySet[WebhookDelivery]:
+    """Messages that ended long ago, whether their job is still there or not."""
+    cutoff = StatementNow() - timedelta(seconds=conf.RETENTION_WEBHOOKS)
+    return WebhookDelivery.objects.filter(finished_at__lt=cutoff)
+
+
+def delete_webhooks(ids: Sequence[int]) -> int:
+    return forget(old_webhooks().filter(pk__in=ids).order_by("pk").select_for_update(skip_locked=True))

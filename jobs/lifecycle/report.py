@@ -14,7 +14,7 @@ from jobs.db import Now, transactional
 from jobs.dispatch import link, progress
 from jobs.exceptions import InvalidInput
 from jobs.handlers.base import UNSET, PhaseReport, QualityReport, Report
-from jobs.lifecycle import events
+from jobs.lifecycle import announce, events
 from jobs.lifecycle.fence import KNOWN, lock_one
 from jobs.lifecycle.locked_job import LockedJob
 from jobs.lifecycle.new_job import check_choice
@@ -32,6 +32,8 @@ def report(what: Report) -> None:
     what = checked(what)
     job = lock_one(what.claim)
     Job.objects.filter(pk=job.pk).update(**changes(what))
+    if what.progress is not None:
+        announce.progress_of(job, what.progress)
     history = [*report_phases(job, what.phases), *report_qualities(job, what.qualities)]
     if what.progress is not None and what.progress != job.progress:
         history.append(events.of_job(job, EventName.PROGRESSED, reason=f"{what.progress} % {what.step or ''}".strip()))

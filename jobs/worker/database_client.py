@@ -11,14 +11,15 @@ from jobs import __version__
 from jobs.dispatch import link
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
 from jobs.lifecycle import claim as claiming
-from jobs.lifecycle import fence, finish, prune, reap, report, wake_up, workers
+from jobs.lifecycle import fence, finish, prune, reap, record_deliveries, report, take_deliveries, wake_up, workers
 from jobs.lifecycle import heartbeat as beating
 from jobs.lifecycle.periodic.sync import sync_with_code
 from jobs.lifecycle.periodic.tick import tick_once
 from jobs.models import Worker
 from jobs.process_identity import this_process
-from jobs.selectors import schedule
+from jobs.selectors import deliveries, schedule
 from jobs.selectors.jobs import outside
+from jobs.webhooks.message import Delivery, Sent
 from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.postgres_listener import PostgresListener
 from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
@@ -164,6 +165,18 @@ class DatabaseClient:
     @reconnecting
     def needing_workdir(self, job_ids: Collection[int]) -> set[int]:
         return outside(ends_workdir(), job_ids)
+
+    @reconnecting
+    def next_delivery_in(self) -> float | None:
+        return deliveries.next_delivery_in()
+
+    @reconnecting
+    def take_deliveries(self, limit: int, room: Callable[[str], int]) -> Sequence[Delivery]:
+        return take_deliveries.take_deliveries(limit, room)
+
+    @reconnecting
+    def record_deliveries(self, sent: Sequence[Sent]) -> None:
+        record_deliveries.record_deliveries(sent)
 
     def listening(self) -> AbstractContextManager[Listener] | None:
         if link.is_on():

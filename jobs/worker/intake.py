@@ -44,6 +44,8 @@ class Intake:
 
     def look(self) -> None:
         """Send the clerk if it is time, and there is room."""
+        if self.wake_ups.asks_for_room:
+            self.wake_ups.room = self.free_slots()
         if self.is_open and not self.looking and monotonic() >= self._look_at:
             order = self.next_order()
             if order:
@@ -93,7 +95,9 @@ class Intake:
 
     def free_slots(self) -> int:
         """In which a job could begin at once; none while we look, for what we find goes there."""
-        return 0 if self.patience() in (0, float("inf")) else max(0, self.options.slots - self.crew.occupied_slots)
+        if not self.is_open or self.patience() in (0, float("inf")):
+            return 0
+        return max(0, self.options.slots - self.crew.occupied_slots)
 
     def room(self, free: int) -> int:
         now, per_slot = monotonic(), self.batch.per_slot

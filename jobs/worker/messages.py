@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from jobs.handlers.base import ClaimedJob, ClaimRef, Outcome, Report
 
@@ -68,8 +69,7 @@ class Asked:
     report: Report | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """How an attempt ended; no outcome where the claim was lost, for then nothing may be said any more."""
 
     claim: ClaimRef

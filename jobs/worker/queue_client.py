@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs.webhooks.message import Delivery, Sent
 
 
 class QueueUnavailable(Exception):
@@ -101,6 +102,14 @@ class QueueClient(Protocol):
     def needing_workdir(self, job_ids: Collection[int]) -> set[int]:
         """Which of these jobs may still need their directories: those of the others can go."""
         ...
+
+    def next_delivery_in(self) -> float | None:
+        """Seconds until there is something to do for webhooks; None: nothing waits."""
+        ...
+
+    def take_deliveries(self, limit: int, room: Callable[[str], int]) -> Sequence[Delivery]: ...
+
+    def record_deliveries(self, sent: Sequence[Sent]) -> None: ...
 
     def sign_off(self) -> None:
         """Say that this worker exits."""

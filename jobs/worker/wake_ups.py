@@ -3,7 +3,8 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from jobs.dispatch.hints import WORD
+from jobs.dispatch.hints import is_word
+from jobs.webhooks.bell import CALL, bell
 from jobs.worker.queue_client import Listener, NoWakeUps, QueueClient, WakeUpsAway
 from jobs.worker.repeating import Repeating
 
@@ -24,7 +25,8 @@ class WakeUps(Repeating):
         self.on_wake_up, self.queues = on_wake_up, queues
         self.on_other = on_other  # called with a word that is no queue's name, but about a chore of the workers' own
         self.working = False  # whether hints can be relied on: else the worker polls often
-        self.room = 0  # how many jobs could begin at once, as the supervisor says
+        self.room = 0  # how many jobs could begin at once, as the intake says
+        self.asks_for_room = False
 
     def pause(self) -> float:
         return 0.0
@@ -55,12 +57,14 @@ class WakeUps(Repeating):
 
     def hear(self, listener: Listener) -> None:
         """What is heard by nobody else is left to those with room: who has none looks by itself when there is some."""
-        room = self.room
+        room, self.asks_for_room = self.room, listener.shared
         heard = listener.wait(LOOK_UP if room or not listener.shared else BUSY, room)
         for word in heard:
-            if word.startswith(WORD):
+            if word == CALL:
+                bell.ring()
+            elif is_word(word):
                 self.on_other(word)
-        if any(queue in self.queues or (not self.queues and not queue.startswith(WORD)) for queue in heard):
+        if any(queue in self.queues or (not self.queues and not is_word(queue)) for queue in heard):
             self.room = 0  # until it has looked
             self.on_wake_up()
 

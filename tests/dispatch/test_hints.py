@@ -90,7 +90,8 @@ def test_stored_progress_is_published_and_what_is_refused_is_not(redis_server):
         report(
             Report(
                 ref, progress=42, step="encode", checkpoint={"secret": 1},
-                phases=[PhaseReport("encode", 0, PhaseStatus.RUNNING, progress=40)], qualities=[QualityReport("720p", progress=39)],
+                phases=[PhaseReport("encode", 0, PhaseStatus.RUNNING, progress=40)],
+                qualities=[QualityReport("720p", progress=39)],
             )
         )  # fmt: skip
         message = ear.get_message(timeout=20)

@@ -12,8 +12,7 @@ pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 
 
 def worker_with(stage: Stage, server: RedisServer, dispatch: str, *flags: str, poll: str = "") -> WorkerProcess:
-    settings = {"JOBS_DISPATCH": dispatch, "JOBS_REDIS_URL": server.url, "JOBS_POLL_INTERVAL": poll}
-    return stage.worker(*flags, **settings)
+    return stage.worker(*flags, JOBS_DISPATCH=dispatch, JOBS_REDIS_URL=server.url, JOBS_POLL_INTERVAL=poll)
 
 
 def is_online(worker: WorkerProcess) -> bool:

@@ -66,7 +66,7 @@ MUTANTS = [
         "limit)",
         ISOLATED,
     ),
-    Mutant("isolated: who looked meanwhile is not told", CLAIM, "wake_up.send(left_behind)", "", WAKE, POSTGRES),
+    Mutant("isolated: who looked meanwhile is not told", CLAIM, "wake_up.send_to(left_behind)", "", WAKE, POSTGRES),
     Mutant(
         "isolated: without room, locked all the same",
         CLAIM,
@@ -101,9 +101,13 @@ MUTANTS = [
         WAKE,
         POSTGRES,
     ),
-    Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send([name])", "pass", WAKE, POSTGRES),
+    Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send_to([name], number=hints.MOST)", "pass", WAKE, POSTGRES),
     Mutant(
-        "claim: the same id adds", CLAIM, "if not jobs or not is_first_use(claim_id, worker):", "if not jobs:", CLAIMS
+        "claim: the same id adds",
+        CLAIM,
+        "writes.expect(1, use_of(claim_id, worker), lambda _: ClaimIdUsed(claim_id=claim_id))",
+        "writes.add(use_of(claim_id, worker))",
+        CLAIMS,
     ),
     Mutant("claim again: of any worker", CLAIM, STILL_HELD, STILL_HELD.replace("worker=worker, ", ""), CLAIMS),
     Mutant("claim again: any claim", CLAIM, STILL_HELD, STILL_HELD.replace(", claim_id=claim_id", ""), CLAIMS),

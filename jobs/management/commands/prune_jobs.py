@@ -29,8 +29,8 @@ JOBS_PRUNE_INTERVAL seconds; where that is 0, run it daily."""
         result = prune_once()
         document: dict[str, Any] = asdict(result)
         lines = [
-            f"Marked {counted(result.marked_stale, 'job')} stale, deleted {counted(result.deleted, 'job')} "
-            f"and {counted(result.workers_deleted, 'worker')}."
+            f"Marked {counted(result.marked_stale, 'job')} stale, deleted {counted(result.deleted, 'job')}, "
+            f"{counted(result.workers_deleted, 'worker')} and {counted(result.webhooks_deleted, 'webhook message')}."
         ]
         if result.left:
             lines.append(

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0006_autovacuum'),
+        ('jobs', '0007_autovacuum'),
     ]
 
     operations = [

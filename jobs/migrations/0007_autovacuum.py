@@ -25,6 +25,8 @@ TABLES = {
     "PhaseProgress": LARGE,
     "QualityProgress": LARGE,
     "Claim": LARGE,
+    "WebhookDelivery": LARGE,
+    "WebhookTry": LARGE,
     "QueueDelta": HOT,
     "QueueTotal": HOT,
     "Worker": HOT,
@@ -53,5 +55,5 @@ def reset_options(options):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0005_tasks")]
+    dependencies = [("jobs", "0006_webhooks")]
     operations = [migrations.RunPython(alter(set_options), alter(reset_options), elidable=False)]
