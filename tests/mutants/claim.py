@@ -101,7 +101,7 @@ MUTANTS = [
         WAKE,
         POSTGRES,
     ),
-    Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send_to([name], number=hints.MOST)", "pass", WAKE, POSTGRES),
+    Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send_to([name],", "set(", WAKE, POSTGRES),
     Mutant(
         "claim: the same id adds",
         CLAIM,
