@@ -96,9 +96,6 @@ def move(
         collected.add(*wake_up.sending(jobs))
         wake_up.hint(jobs)
     settle_parts(ids, to)
-    if to in TERMINAL and any(job.webhook_url for job in jobs):
-        collected.run()  # the message tells how the rows stand then
-        announce.end_of(jobs, EventName(to))
     if writes is None:
         collected.run()
 
