@@ -1,6 +1,7 @@
 """Wake-ups: a thread that hears that work arrived. They may be lost: polling is the fallback."""
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 
 from jobs.dispatch.hints import is_word
@@ -10,7 +11,6 @@ from jobs.worker.repeating import Repeating
 
 logger = logging.getLogger("jobs.worker")
 LOOK_UP = 1.0  # seconds between looks whether to stop
-BUSY = 0.25  # seconds between looks whether there is room again
 
 
 class WakeUps(Repeating):
@@ -25,8 +25,21 @@ class WakeUps(Repeating):
         self.on_wake_up, self.queues = on_wake_up, queues
         self.on_other = on_other  # called with a word that is no queue's name, but about a chore of the workers' own
         self.working = False  # whether hints can be relied on: else the worker polls often
-        self.room = 0  # how many jobs could begin at once, as the intake says
         self.asks_for_room = False
+        self._room, self._has_room = 0, threading.Event()
+
+    @property
+    def room(self) -> int:
+        """How many jobs could begin at once, as the intake says."""
+        return self._room
+
+    @room.setter
+    def room(self, jobs: int) -> None:
+        self._room = jobs
+        if jobs:
+            self._has_room.set()
+        else:
+            self._has_room.clear()
 
     def pause(self) -> float:
         return 0.0
@@ -57,8 +70,9 @@ class WakeUps(Repeating):
 
     def hear(self, listener: Listener) -> None:
         """What is heard by nobody else is left to those with room: who has none looks by itself when there is some."""
-        room, self.asks_for_room = self.room, listener.shared
-        heard = listener.wait(LOOK_UP if room or not listener.shared else BUSY, room)
+        self.asks_for_room = listener.shared
+        is_deaf = listener.shared and not self._has_room.wait(LOOK_UP)
+        heard = listener.wait(0.0 if is_deaf else LOOK_UP, self.room)
         for word in heard:
             if word == CALL:
                 bell.ring()
