@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
 from jobs.conf import all_settings, conf
+from jobs.dispatch import link
 from jobs.web_address import problem_with
 
 LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
@@ -26,6 +27,7 @@ def check_settings(**_: Any) -> list[checks.CheckMessage]:
         *webhook_problems(),
         *alert_problems(),
         *engine_problems(),
+        *dispatch_problems(),
     ]
 
 
@@ -168,4 +170,16 @@ def engine_problems() -> Iterator[checks.CheckMessage]:
             "or fail with 'database is locked'.",
             hint="Add OPTIONS = {'transaction_mode': 'IMMEDIATE', 'timeout': 20} to DATABASES.",
             id="jobs.E009",
+        )
+
+
+def dispatch_problems() -> Iterator[checks.CheckMessage]:
+    """What can be known without asking Redis; whether it answers is asked by each worker that starts."""
+    reason = link.what_is_missing() if conf.DISPATCH in link.BY_REDIS else ""
+    if reason:
+        level = checks.Error if conf.DISPATCH == "redis" else checks.Warning
+        yield level(
+            f"JOBS_DISPATCH is {conf.DISPATCH}, but {reason}.",
+            hint="Put that right, or set JOBS_DISPATCH=auto.",
+            id="jobs.E040" if conf.DISPATCH == "redis" else "jobs.W040",
         )

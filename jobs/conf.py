@@ -173,6 +173,9 @@ class Conf:
     RETENTION_FAILED = seconds(90 * DAY, "Failed jobs are marked stale after this; 0 = never.")
     RETENTION_CANCELLED = seconds(30 * DAY, "Cancelled jobs are marked stale after this; 0 = never.")
     RETENTION_STALE_FOR = seconds(7 * DAY, "Stale jobs, and workers gone for as long, are deleted after this.")
+    PRUNE_INTERVAL = seconds(
+        3600, "How often the workers, one of them at a time, delete what is old; 0 = only `prune_jobs` does."
+    )
     RETENTION_STATISTICS = seconds(8 * DAY, "What happened minute by minute is kept for this long.")
     DISPATCH = Setting(
         "auto",
@@ -193,7 +196,8 @@ class Conf:
     )
     PERIODIC_CATCH_UP_LIMIT = count(10, "ticks", "With `all`, no more than these, the latest ones, are made up for.")
     PERIODIC_GRACE = seconds(60, "A tick that is found later than this was missed.")
-    REDIS_URL = text("", "The Redis that carries wake-ups; empty = none.")
+    REDIS_URL = text("", "The Redis that carries wake-ups with JOBS_DISPATCH redis or hybrid; empty = none.")
+    REDIS_PREFIX = text("jobyard", "What the names of our streams and channels in Redis begin with.")
     REDIS_POOL_SIZE = count(10, "connections", "How many connections to Redis a process keeps.")
     SSE_PING = seconds(30, "How often an idle event stream sends a sign of life.")
     SSE_RECONNECT = seconds(3, "After how long a browser reconnects to the event stream.")

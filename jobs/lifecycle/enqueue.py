@@ -108,8 +108,9 @@ def insert_at_once(batch: Sequence[CheckedJob], statement: Bound) -> list[Enqueu
     """Where it is known beforehand what will go in, all is one round trip, which is a transaction by itself."""
     waiting = Counter((job.queue, Bucket.PENDING) for job in batch)
     told = counts.noted(waiting, counts.enqueued((job.queue, job.terms.kind) for job in batch))
-    together = [statement, *told, *wake_up.sending(job.queue for job in batch)]
+    together = [statement, *told, *wake_up.sending(batch)]
     inserted = run_patiently(together)[0].rows
+    wake_up.hint(batch)
     enqueued_at = inserted[0][-1]
     return [Enqueued(row[0], created=True, enqueued_at=enqueued_at) for row in inserted]
 
@@ -169,6 +170,7 @@ class Inserted(NamedTuple):
     dedupe_key: str | None
     hold: str
     kind: str
+    priority: int
     enqueued_at: datetime | None
 
 
@@ -204,13 +206,15 @@ def values_of(terms: Terms) -> list[Any]:
 def announce(inserted: Sequence[Inserted]) -> None:
     if not inserted:
         return
+    ready = [row for row in inserted if row.hold == Hold.NONE]
     changes = Counter((row.queue, bucket_of(Status.PENDING, row.hold)) for row in inserted)
     writes = Writes()
     if not writes_events():
         writes.add(events.of_jobs([row.job_id for row in inserted], EventName.ENQUEUED))
     writes.add(*counts.noted(changes, counts.enqueued((row.queue, row.kind) for row in inserted)))
-    writes.add(*wake_up.sending(row.queue for row in inserted if row.hold == Hold.NONE))
+    writes.add(*wake_up.sending(ready))
     writes.run()
+    wake_up.hint(ready)
     wake_up.send_if_soon([row.job_id for row in inserted if row.hold == Hold.SCHEDULED])
 
 

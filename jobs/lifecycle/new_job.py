@@ -95,6 +95,10 @@ class CheckedJob(NamedTuple):
         return self.terms.queue
 
     @property
+    def priority(self) -> int:
+        return self.terms.priority
+
+    @property
     def force(self) -> bool:
         return self.terms.force
 

@@ -276,7 +276,7 @@ class Job(models.Model):
                 name="job_finished",
                 condition=Q(status__in=TERMINAL, stale_at__isnull=True),
             ),
-            models.Index(fields=["stale_at"], name="job_stale", condition=Q(stale_at__isnull=False)),
+            models.Index(fields=["stale_at", "id"], name="job_stale", condition=Q(stale_at__isnull=False)),
             models.Index(fields=["scope", "status"], name="job_scope", condition=~Q(scope="")),
         ]
 

@@ -13,9 +13,21 @@ from django.db import DatabaseError, InterfaceError, OperationalError, close_old
 from jobs import __version__, tracing
 from jobs.alerts.sending import channels
 from jobs.alerts.watching import look_in_turn
+from jobs.dispatch import link
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.lifecycle import claim as claiming
-from jobs.lifecycle import fence, finish, reap, record_deliveries, report, spawn, take_deliveries, wake_up, workers
+from jobs.lifecycle import (
+    fence,
+    finish,
+    prune,
+    reap,
+    record_deliveries,
+    report,
+    spawn,
+    take_deliveries,
+    wake_up,
+    workers,
+)
 from jobs.lifecycle import heartbeat as beating
 from jobs.lifecycle.periodic.sync import sync_with_code
 from jobs.lifecycle.periodic.tick import tick_once
@@ -28,6 +40,7 @@ from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.ledger import NEVER
 from jobs.worker.postgres_listener import PostgresListener
 from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
+from jobs.worker.redis_listener import RedisListener
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -172,6 +185,10 @@ class DatabaseClient:
         look_in_turn()
 
     @reconnecting
+    def prune_in_turn(self, go_on: Callable[[], bool]) -> None:
+        prune.prune_in_turn(go_on)
+
+    @reconnecting
     def tick(self, sync: bool = False) -> Ticked:
         if sync:
             sync_with_code()
@@ -195,7 +212,9 @@ class DatabaseClient:
         record_deliveries.record_deliveries(sent)
 
     def listening(self) -> AbstractContextManager[Listener] | None:
-        return PostgresListener(wake_up.CHANNEL) if wake_up.is_on() else None
+        if link.is_on():
+            return RedisListener(self.queues, self.worker.gpu, f"{self.worker.name} {self.worker.pk}")
+        return PostgresListener(wake_up.CHANNEL) if wake_up.by_notify() else None
 
     @reconnecting
     def sign_off(self) -> None:
