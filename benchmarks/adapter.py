@@ -24,8 +24,8 @@ class Peer(DjangoAdapter):
     apps = ("jobs", "benchmarks")
     has_bulk = True
     deep = True
-    deep_n = 1_000
-    drain_n, drain_n_quick = 1_500, 1_000
+    deep_n = 10_000
+    drain_n, drain_n_quick = 30_000, 12_000
     tables = tuple(f"jobs_{table}" for table in TABLES)
 
     def __init__(self) -> None:

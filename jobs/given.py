@@ -29,6 +29,12 @@ class GivenList(Given):
     """Many values, for `Among`: they are one parameter."""
 
     def adapted(self, value: Iterable[Any], connection: Any) -> Any:
+        listed = self.listed(value, connection)
+        if connection.vendor == "postgresql" and listed and isinstance(listed[0], int):
+            return f"{{{','.join(map(str, listed))}}}"  # its driver takes a thousand numbers apart one by one
+        return listed
+
+    def listed(self, value: Iterable[Any], connection: Any) -> Any:
         if connection.vendor == "postgresql":
             return list(value)  # its driver knows arrays of ids and of text
         return json.dumps([super(GivenList, self).adapted(item, connection) for item in value])
@@ -90,7 +96,7 @@ class Among(Func):
         if isinstance(self.values, GivenList):
             values: Any = GivenList(self.values.name, field)
         else:
-            values = GivenList("", field).adapted(self.values, connection)
+            values = GivenList("", field).listed(self.values, connection)
         listed = "= ANY(%s)" if connection.vendor == "postgresql" else "IN (SELECT value FROM json_each(%s))"
         sql, parameters = compiler.compile(column)
         return f"{sql} {listed}", (*parameters, values)

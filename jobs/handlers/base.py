@@ -2,10 +2,12 @@
 
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 from uuid import UUID
+
+from django.conf import settings
 
 from jobs.conf import conf
 from jobs.exceptions import ClaimError
@@ -21,14 +23,18 @@ class Unset:
 
 
 UNSET = Unset()
+NOTHING: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, order=True)
-class ClaimRef:
+class ClaimRef(NamedTuple):
     """Names one claim on one job; every write of a worker carries it."""
 
     job_id: int
     claim_id: UUID
+
+    def __hash__(self) -> int:
+        """By the job alone: it is looked up a dozen times for each, and to hash a UUID takes as long as all else."""
+        return hash(self.job_id)
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,7 @@ class Report:
     checkpoint: Any = UNSET
 
 
-@dataclass(frozen=True)
-class ClaimedJob:
+class ClaimedJob(NamedTuple):
     """A job as its worker gets it."""
 
     claim: ClaimRef
@@ -82,10 +87,10 @@ class ClaimedJob:
     lease: timedelta
     max_runtime: timedelta | None
     checkpoint: Any = None
-    phase_results: Mapping[str, Any] = field(default_factory=dict)
+    phase_results: Mapping[str, Any] = NOTHING
     completed_qualities: Sequence[str] = ()
     priority: int = 0
-    enqueued_at: datetime | None = None
+    enqueued_at: str = ""  # as the database writes it: hardly ever asked, and to read a time takes as long as all else
 
     @property
     def id(self) -> int:
@@ -161,6 +166,14 @@ class Orders:
     lost: tuple[ClaimRef, ...] = ()
     drain: bool = False
     disabled: bool = False
+
+
+def stored_moment(text: str) -> datetime | None:
+    """A time as the database writes it, as the ORM would read it."""
+    if not text:
+        return None
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=(moment.tzinfo or UTC) if settings.USE_TZ else None)
 
 
 LONGEST_CLASS = 200

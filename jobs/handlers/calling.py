@@ -24,6 +24,8 @@ def run_function(on_task: OnTask, function: Callable[..., Any], /, *args: Any, *
 
 def run_with(awaiting: Awaiting, on_task: OnTask, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     result = function(*args, **kwargs)
+    if result is None:
+        return None
     # Asked of the result, for a decorator may hide that the function is a coroutine function.
     if inspect.isgenerator(result) or inspect.isasyncgen(result):
         raise InvalidInput(f"The handler {function!r} returned a generator: none of it has been run.")

@@ -92,6 +92,8 @@ class Commands:
         """End what still runs, in whichever thread; nothing more is started."""
         self._closed = True
         running = list(self._running)
+        if not running:
+            return
         for process in running:
             process.signal_group(signal.SIGTERM)
         deadline = monotonic() + PATIENCE

@@ -4,12 +4,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
-from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error
+from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error, stored_moment
 from jobs.handlers.calling import Awaiting, Cancel, OnTask, run_awaitable, run_with
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
 from jobs.handlers.files import Files, job_storage
@@ -58,13 +59,12 @@ class Context:
     ) -> None:
         self._job, self._reporter, self._stop, self._awaiting = job, reporter, stop, awaiting
         self._folders, self._worker_name, self._on_task = folders, worker_name, on_task
-        self._commands = Commands(self.raise_if_cancelled)
+        self._commands: Commands | None = None
         self._phase_results = dict(job.phase_results)
         self._checkpoint = job.checkpoint
         self._has_scratch = False
         self._phases: Sequence[Phase] = ()
         self._phase: Phase | None = None
-        self.logger = JobLogger(job, worker_name)
 
     # The job
 
@@ -99,7 +99,7 @@ class Context:
 
     @property
     def enqueued_at(self) -> datetime | None:
-        return self._job.enqueued_at
+        return stored_moment(self._job.enqueued_at)
 
     @property
     def attempt(self) -> int:
@@ -112,6 +112,10 @@ class Context:
     @property
     def worker_name(self) -> str:
         return self._worker_name
+
+    @cached_property
+    def logger(self) -> JobLogger:
+        return JobLogger(self._job, self._worker_name)
 
     # Running
 
@@ -151,7 +155,8 @@ class Context:
         what it raises ends the program; `nice` lets others go first. Raises CommandFailed where it does not exit with
         0, unless `check` is off.
         """
-        return self._commands.run(
+        commands = self._commands or Commands(self.raise_if_cancelled)
+        return commands.run(
             argv, timeout=timeout, check=check, input=input, env=env, cwd=cwd, on_line=on_line, on_look=on_look,
             nice=nice,
         )  # fmt: skip

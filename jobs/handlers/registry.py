@@ -75,11 +75,12 @@ class Registry:
         self._kinds: dict[str, Kind] = {}
         self._modules: Callable[[], list[str]] | None = None
         self._loading = threading.RLock()  # a second thread waits until all kinds are known
+        self._all_known = False
         self._broken: dict[str, Exception] = {}
 
     def discover_with(self, modules: Callable[[], list[str]]) -> None:
         """Say which modules register handlers; they are imported when the first kind is asked for."""
-        self._modules = modules
+        self._modules, self._all_known = modules, False
 
     def add(self, kind: Kind) -> None:
         if not KIND_NAME.fullmatch(kind.name):
@@ -113,10 +114,13 @@ class Registry:
         return iter(sorted(self._kinds.values(), key=lambda kind: kind.name))
 
     def _load(self) -> None:
+        if self._all_known:
+            return
         with self._loading:
             if self._modules is not None:
                 modules, self._modules = self._modules(), None
                 self._import(modules)
+                self._all_known = True
 
     def _import(self, modules: list[str]) -> None:
         for module in modules:

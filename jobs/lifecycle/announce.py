@@ -18,6 +18,7 @@ from jobs.lifecycle import wake_up
 from jobs.lifecycle.forget_deliveries import forget
 from jobs.lifecycle.locked_job import AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, insert_from
+from jobs.lifecycle.sql.together import Bound, run_together
 from jobs.models import Job, WebhookDelivery
 from jobs.states import DeliveryStatus, EventName
 from jobs.web_address import BadAddress, parse
@@ -40,14 +41,15 @@ NAMED_OTHERWISE = {"url": "webhook_url", "error": "last_error"}
 NUMBER = models.PositiveSmallIntegerField()
 
 
-def end_of(jobs: Sequence[AnyJob], event: EventName) -> None:
-    """Jobs that have ended, as their rows stand now."""
+def end_of(jobs: Sequence[AnyJob], event: EventName) -> list[Bound]:
+    """What is to be written of jobs that end; it is run after their rows are."""
     told = [job for job in jobs if job.webhook_url]
     if not told:
-        return
+        return []
     if any(progress_step(job.kind) for job in told):
         forget_progress(told)
-    write(told, event, conf.WEBHOOK_TRIES)
+    call_somebody()
+    return [messages(told, event, conf.WEBHOOK_TRIES)]
 
 
 def progress_of(job: AnyJob, percent: int) -> None:
@@ -55,7 +57,8 @@ def progress_of(job: AnyJob, percent: int) -> None:
     step = progress_step(job.kind) if job.webhook_url else 0
     if step and percent < 100 and percent // step > job.progress // step:
         forget_progress([job])
-        write([job], EventName.PROGRESSED, tries=1)
+        run_together([messages([job], EventName.PROGRESSED, tries=1)])
+        call_somebody()
 
 
 def progress_step(kind: str) -> int:
@@ -69,8 +72,8 @@ def forget_progress(jobs: Sequence[AnyJob]) -> None:
     forget(unsent.pending().filter(claim_id=None))
 
 
-def write(jobs: Sequence[AnyJob], event: EventName, tries: int) -> None:
-    message_of_each().run(
+def messages(jobs: Sequence[AnyJob], event: EventName, tries: int) -> Bound:
+    return message_of_each().bound(
         ids=[job.pk for job in jobs],
         event=event,
         tries=tries,
@@ -78,7 +81,6 @@ def write(jobs: Sequence[AnyJob], event: EventName, tries: int) -> None:
         message_ids={job.pk: f"msg_{uuid4().hex}" for job in jobs},
         hosts={job.pk: host_of(job.webhook_url) for job in jobs},
     )
-    call_somebody()
 
 
 @built_once

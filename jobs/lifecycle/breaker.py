@@ -12,12 +12,11 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import models
-from django.db.models import F, Q
 
 from jobs.conf import conf
 from jobs.db import Now
 from jobs.lifecycle.sql.insert import insert_new
-from jobs.models import WebhookDelivery, WebhookHost
+from jobs.models import DeliveryQuerySet, WebhookDelivery, WebhookHost
 from jobs.webhooks.message import Sent
 
 LONGEST = 10  # times the first pause
@@ -33,15 +32,18 @@ def probes(claim_id: UUID, lease: timedelta) -> Iterator[WebhookDelivery]:
         mine = WebhookHost.objects.filter(host=host, open_until__lte=Now())
         if not mine.update(open_until=Now() + lease, probe=claim_id):
             continue
-        waiting = WebhookDelivery.objects.pending().filter(Q(next_try_at=None) | Q(next_try_at__lte=Now()), host=host)
-        in_order = waiting.order_by(F("next_try_at").asc(nulls_last=True), "id").annotate(now=Now())
-        first = in_order.select_for_update(skip_locked=True, no_key=True).first()
-        if first:
+        # Two questions, each by its index: of both in one, all that is held would be read and sorted.
+        due, held = WebhookDelivery.objects.due().filter(host=host), WebhookDelivery.objects.held(host)
+        if first := locked(due.order_by("next_try_at", "id")) or locked(held.order_by("id")):
             yield first
         else:  # nothing to try it with: the next message is sent as any other, and may not fail
             WebhookHost.objects.filter(host=host).update(
                 open_until=None, probe=None, failures=max(0, conf.WEBHOOK_BREAKER - 1)
             )
+
+
+def locked(rows: DeliveryQuerySet) -> WebhookDelivery | None:
+    return rows.annotate(now=Now()).select_for_update(skip_locked=True, no_key=True).first()
 
 
 def hold_back(hosts: Collection[str]) -> set[str]:

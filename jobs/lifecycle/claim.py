@@ -1,13 +1,14 @@
 """Claim: a worker takes the right to run jobs. Candidates → lock → assign → announce."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 from django.db import models
 from django.db.models import F
 
 from jobs.db import Now, transactional
-from jobs.exceptions import InvalidInput
+from jobs.exceptions import InvalidInput, JobyardError
 from jobs.given import Given
 from jobs.handlers.base import ClaimedJob
 from jobs.lifecycle import transition, wake_up
@@ -16,8 +17,9 @@ from jobs.lifecycle.isolation import IsolatedRoom
 from jobs.lifecycle.line import READY_FIELDS, Line, ReadyJob
 from jobs.lifecycle.promote import promote_due
 from jobs.lifecycle.sql.built_once import Statement, built_once, select
-from jobs.lifecycle.sql.insert import insert_new, prepare
-from jobs.lifecycle.workers import refresh_status
+from jobs.lifecycle.sql.insert import insert_unless_known, prepare
+from jobs.lifecycle.sql.together import Bound, Writes
+from jobs.lifecycle.workers import refreshing
 from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
 from jobs.models.ready_heads import ready_heads
 from jobs.states import EventName, PhaseStatus, QualityStatus, Status
@@ -25,7 +27,10 @@ from jobs.states import EventName, PhaseStatus, QualityStatus, Status
 MAX_CLAIM = 1000
 
 
-@transactional
+class ClaimIdUsed(JobyardError):
+    """The claim id {claim_id} has taken jobs before."""
+
+
 def claim(
     worker: Worker,
     queues: Sequence[str] = (),
@@ -46,12 +51,28 @@ def claim(
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_CLAIM:
         raise InvalidInput(f"A claim takes 1 to {MAX_CLAIM} jobs, not {limit!r}.")
     claim_id = claim_id or uuid4()
-    promote_due()
-    jobs = lock_candidates(worker, queues, limit, IsolatedRoom.of(isolated_kinds, isolated_limit))
-    if not jobs or not is_first_use(claim_id, worker):
+    room = IsolatedRoom.of(isolated_kinds, isolated_limit)
+    try:
+        return take(worker, queues, limit, claim_id, start, room)
+    except ClaimIdUsed:
         return still_held(worker, claim_id)
-    assign(jobs, worker, claim_id, start)
-    refresh_status([worker.pk])
+
+
+@transactional
+def take(
+    worker: Worker, queues: Sequence[str], limit: int, claim_id: UUID, start: bool, room: IsolatedRoom
+) -> list[ClaimedJob]:
+    jobs = lock_candidates(worker, queues, limit, replace(room))
+    if (not jobs or jobs[0].others_are_due) and promote_due():
+        passed_over, jobs = jobs, lock_candidates(worker, queues, limit, replace(room))
+        wake_up.send({job.queue for job in passed_over} if passed_over != jobs else ())  # we had them locked
+    if not jobs:
+        return still_held(worker, claim_id)
+    writes = Writes()
+    writes.expect(1, use_of(claim_id, worker), lambda _: ClaimIdUsed(claim_id=claim_id))
+    assign(jobs, worker, claim_id, start, writes)
+    writes.add(*refreshing([worker.pk]))
+    writes.run()
     return hand_over(jobs)
 
 
@@ -89,13 +110,13 @@ def queues_by_urgency() -> list[str]:
     return list(dict.fromkeys(head.queue for head in ready_heads(paused=False)))
 
 
-def is_first_use(claim_id: UUID, worker: Worker) -> bool:
-    """Use a claim id up; a call that runs at the same time with the same id waits here for the first to commit."""
+def use_of(claim_id: UUID, worker: Worker) -> Bound:
+    """Uses a claim id up; a call that runs at the same time with the same id waits here for the first to commit."""
     row = [prepare(Claim, "id", claim_id), prepare(Claim, "worker_id", worker.pk)]
-    return bool(insert_new(Claim, {"id": "%s", "worker_id": "%s"}, [row], returning=["id"]))
+    return insert_unless_known(Claim, {"id": "%s", "worker_id": "%s"}, row)
 
 
-def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool) -> None:
+def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool, writes: Writes) -> None:
     transition.move(
         jobs,
         Status.RUNNING,
@@ -108,6 +129,7 @@ def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool
         lease_expires_at=Now() + F("lease"),
         started_at=Now() if start else None,
         attempt=F("attempt") + int(start),
+        writes=writes,
     )
     for job in jobs:  # what `hand_over` reads
         job.claim_id = claim_id

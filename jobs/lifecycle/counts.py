@@ -1,6 +1,6 @@
 """Keeps the number of jobs per queue and bucket, and tallies of what happened to them, without counting rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.db.models.functions import Now
 
@@ -8,7 +8,8 @@ from jobs.db import MinuteOf, transactional
 from jobs.durations import NOT_TIMED, class_of
 from jobs.lifecycle.locked_job import AnyJob
 from jobs.lifecycle.sql.fold import move_deltas
-from jobs.lifecycle.sql.insert import insert
+from jobs.lifecycle.sql.insert import inserts
+from jobs.lifecycle.sql.together import Bound
 from jobs.models import MinuteTally, QueueDelta
 from jobs.states import Bucket, EventName, Status
 
@@ -21,14 +22,14 @@ FOLD_AT_ONCE = 20_000
 MAX_FOLDS = 50
 
 
-def add(changes: Changes, tallies: Tallies = NOTHING) -> None:
-    """Note how many jobs entered (+) or left (−) each bucket, and what happened to them, in their transaction."""
+def noted(changes: Changes, tallies: Tallies = NOTHING) -> Iterator[Bound]:
+    """Notes how many jobs entered (+) or left (−) each bucket, and what happened to them, in their transaction."""
     counted = [(queue, bucket, "", "", NOT_TIMED, jobs, 0.0) for (queue, bucket), jobs in changes.items() if jobs]
     tallied = [
         (queue, "", kind, event, duration, jobs, seconds)
         for (queue, kind, event, duration), (jobs, seconds) in tallies.items()
     ]
-    insert(QueueDelta, dict.fromkeys(COLUMNS, "%s"), [*counted, *tallied])
+    return inserts(QueueDelta, dict.fromkeys(COLUMNS, "%s"), [*counted, *tallied])
 
 
 def enqueued(queues_and_kinds: Iterable[tuple[str, str]]) -> Tallies:

@@ -10,6 +10,7 @@ from jobs.given import OwnJson
 from jobs.lifecycle import transition
 from jobs.lifecycle.locked_job import AnyJob
 from jobs.lifecycle.retry_policy import Backoff, decide_after_crash
+from jobs.lifecycle.sql.together import Writes
 from jobs.states import EventName, Status
 
 NO_RESULTS: Mapping[int, str] = {}
@@ -50,7 +51,13 @@ class Ending:
         """All but the result: jobs that end alike are moved together."""
         return replace(self, result=None) if self.result else self
 
-    def move(self, jobs: Sequence[AnyJob], outcome: str = "", results: Mapping[int, str] = NO_RESULTS) -> None:
+    def move(
+        self,
+        jobs: Sequence[AnyJob],
+        outcome: str = "",
+        results: Mapping[int, str] = NO_RESULTS,
+        writes: Writes | None = None,
+    ) -> None:
         transition.move(
             jobs,
             self.to,
@@ -59,6 +66,7 @@ class Ending:
             outcome=outcome,
             delay=self.delay,
             given={"results": results},
+            writes=writes,
             **self.changes(),
         )
 
@@ -78,4 +86,4 @@ def charged_for_crash(job: AnyJob, reason: str, error: str) -> Ending:
 
 def given_back(job: AnyJob, event: EventName, reason: str) -> Ending:
     """As if it had not been claimed: an attempt whose start was marked is not charged."""
-    return Ending(Status.PENDING, event, reason=reason, charge=-1 if job.started_at else 0)
+    return Ending(Status.PENDING, event, reason=reason, charge=-1 if job.has_started else 0)

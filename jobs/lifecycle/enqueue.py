@@ -18,6 +18,7 @@ from jobs.lifecycle import counts, events, wake_up
 from jobs.lifecycle.new_job import CheckedJob, NewJob, check
 from jobs.lifecycle.sql.insert import prepare
 from jobs.lifecycle.sql.insert_jobs import COLUMNS, insert_jobs
+from jobs.lifecycle.sql.together import Writes
 from jobs.models import Job
 from jobs.states import ACTIVE, TERMINAL, EventName, Hold, Status, bucket_of
 
@@ -130,12 +131,12 @@ def values_of(job: CheckedJob) -> list[Any]:
 def announce(inserted: Sequence[Inserted]) -> None:
     if not inserted:
         return
-    events.record_of([row.job_id for row in inserted], EventName.ENQUEUED)
-    counts.add(
-        Counter((row.queue, bucket_of(Status.PENDING, row.hold)) for row in inserted),
-        counts.enqueued((row.queue, row.kind) for row in inserted),
-    )
-    wake_up.send(row.queue for row in inserted if row.hold == Hold.NONE)
+    changes = Counter((row.queue, bucket_of(Status.PENDING, row.hold)) for row in inserted)
+    writes = Writes()
+    writes.add(events.of_jobs([row.job_id for row in inserted], EventName.ENQUEUED))
+    writes.add(*counts.noted(changes, counts.enqueued((row.queue, row.kind) for row in inserted)))
+    writes.add(*wake_up.sending(row.queue for row in inserted if row.hold == Hold.NONE))
+    writes.run()
     wake_up.send_if_soon([row.job_id for row in inserted if row.hold == Hold.SCHEDULED])
 
 

@@ -7,6 +7,7 @@ from django.db.models import Case, F, Q, Value, When
 from jobs.given import Given, GivenList
 from jobs.lifecycle.locked_job import AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, insert_from
+from jobs.lifecycle.sql.together import Bound
 from jobs.models import Job, JobEvent, Worker
 from jobs.sanitise import clean_text
 from jobs.states import EventName
@@ -29,9 +30,9 @@ def of_job(job: AnyJob, name: EventName, *, reason: str = "", outcome: str = "")
     )
 
 
-def record_of(job_ids: Sequence[int], name: EventName, *, reason: str = "", outcome: str = "") -> None:
-    """Write the same event for many jobs as their rows stand, without bringing them here."""
-    event_of_each().run(ids=job_ids, name=name, outcome=outcome, reason=clean_text(reason, MAX_REASON))
+def of_jobs(job_ids: Sequence[int], name: EventName, *, reason: str = "", outcome: str = "") -> Bound:
+    """Writes the same event for many jobs as their rows stand, without bringing them here."""
+    return event_of_each().bound(ids=job_ids, name=name, outcome=outcome, reason=clean_text(reason, MAX_REASON))
 
 
 @built_once

@@ -19,12 +19,14 @@ from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
 from jobs.lifecycle.fence import lock_held, refusals
 from jobs.lifecycle.locked_job import LockedJob
 from jobs.lifecycle.retry_policy import Backoff, decide
-from jobs.lifecycle.workers import refresh_status
+from jobs.lifecycle.sql.together import Writes
+from jobs.lifecycle.workers import refreshing
 from jobs.models import Job, JobEvent
 from jobs.sanitise import clean_error, clean_json, clean_text
 from jobs.states import EventName, Status, Verdict
 
 MOST_AT_ONCE = 4 * 2**20  # characters of results in one statement
+COMPLETED = Ending(Status.COMPLETED, EventName.COMPLETED)  # as most jobs end
 
 
 def complete(claim: ClaimRef, result: Any = None) -> Answer:
@@ -85,8 +87,10 @@ def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
         job = held.get(outcome.claim)
         if job and outcome.claim not in endings:
             endings[outcome.claim] = job, ending_of(job, outcome)
-    apply(endings.values())
-    refresh_status({job.worker_id for job in held.values()})
+    writes = Writes()
+    apply(endings.values(), writes)
+    writes.add(*refreshing({job.worker_id for job in held.values()}))
+    writes.run()
     answers |= {claim: Answer(claim, ending.to) for claim, (_, ending) in endings.items()}
     return [answers[outcome.claim] for outcome in outcomes]
 
@@ -124,6 +128,8 @@ def completed(job: LockedJob, outcome: Outcome) -> Ending:
     """The kind's hook runs in this transaction; if it fails, so does the attempt, and nothing of it remains."""
     result = None if outcome.result is None else clean_json(outcome.result, conf.MAX_RESULT)
     kind = registry.find(job.kind)
+    if result is None and not (kind and kind.on_complete):
+        return COMPLETED
     if kind and kind.on_complete:
         try:
             hooks.run(kind.on_complete, Job.objects.get(pk=job.pk), result)
@@ -153,7 +159,7 @@ def released(job: LockedJob, outcome: Outcome) -> Ending:
 def crashed(job: LockedJob, outcome: Outcome) -> Ending:
     """As the reaper would: what had begun is charged, and what merely waited in that process is not."""
     error = clean_error(outcome.error, conf.MAX_ERROR) or "The process that ran it is gone."
-    if job.started_at:
+    if job.has_started:
         return charged_for_crash(job, first_line(error), error)
     return given_back(job, EventName.REAPED, first_line(error))
 
@@ -166,7 +172,7 @@ def failed(job: LockedJob, outcome: Outcome) -> Ending:
         error_class=clean_text(outcome.error_class, LONGEST_CLASS),
         traceback=clean_error(outcome.traceback, conf.MAX_ERROR),
     )
-    unmarked = int(not job.started_at)  # it ran all the same, or it could not have failed
+    unmarked = int(not job.has_started)  # it ran all the same, or it could not have failed
     decision = decide(
         attempt=job.attempt + unmarked,
         max_attempts=job.max_attempts,
@@ -191,8 +197,8 @@ def first_line(text: str) -> str:
     return text.strip().split("\n", 1)[0][:300]
 
 
-def apply(endings: Iterable[tuple[LockedJob, Ending]]) -> None:
-    """Jobs that end alike are moved together, each with its own result."""
+def apply(endings: Iterable[tuple[LockedJob, Ending]], writes: Writes) -> None:
+    """Jobs that end alike are moved together, each with its own result; large results are written part by part."""
     groups: defaultdict[tuple[Ending, int], list[tuple[LockedJob, str | None]]] = defaultdict(list)
     size = 0
     for job, ending in endings:
@@ -200,4 +206,6 @@ def apply(endings: Iterable[tuple[LockedJob, Ending]]) -> None:
         groups[ending.alike(), size // MOST_AT_ONCE].append((job, ending.result))
     for (ending, _), members in groups.items():
         results = {job.pk: result for job, result in members if result}
-        ending.move([job for job, _ in members], outcome=ending.to, results=results)
+        ending.move([job for job, _ in members], outcome=ending.to, results=results, writes=writes)
+        if size > MOST_AT_ONCE:
+            writes.run()

@@ -29,7 +29,8 @@ class ReadyJob(LockedJob):
     max_runtime: timedelta | None
     checkpoint: Any
     progressed_at: datetime | None
-    enqueued_at: datetime
+    enqueued_at: str
+    others_are_due: bool  # some scheduled ones, which may have to go first: asked along with the lock
 
 
 READY_FIELDS = row_of(ReadyJob)

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, F, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Exists, F, TextField, When
+from django.db.models.functions import Cast, Coalesce
+from django.db.models.lookups import IsNull
 
 from jobs.db import SecondsSince
 from jobs.models import Job
@@ -29,9 +30,8 @@ class LockedJob:
     crashes: int
     claim_id: UUID | None
     worker_id: UUID | None
-    last_worker_id: UUID | None
     last_worker_name: str
-    started_at: datetime | None
+    has_started: bool
     progress: int
     cancel_requested_at: datetime | None
     subject: str
@@ -45,12 +45,20 @@ class LockedJob:
 
 AnyJob = Job | LockedJob
 AGE = SecondsSince(Case(When(status=Status.RUNNING, then=Coalesce("started_at", "claimed_at")), default=F("run_after")))
-LOCKED_COLUMNS = tuple(field.name for field in fields(LockedJob) if field.name != "age")
+
+
+EXPRESSIONS = {
+    "enqueued_at": Cast("enqueued_at", TextField()),
+    "age": AGE,
+    "has_started": IsNull(F("started_at"), False),  # when is not asked: to make a time of it takes as long as all else
+    "others_are_due": Exists(Job.objects.due()),
+}
+LOCKED_COLUMNS = ("started_at", *(field.name for field in fields(LockedJob) if field.name not in EXPRESSIONS))
 
 
 def row_of(made: type[LockedJob]) -> tuple[Any, ...]:
     """What `values_list` is asked for, so that a row is the arguments of the class."""
-    return tuple(AGE if field.name == "age" else field.name for field in fields(made))
+    return tuple(EXPRESSIONS.get(field.name, field.name) for field in fields(made))
 
 
 LOCKED_FIELDS = row_of(LockedJob)

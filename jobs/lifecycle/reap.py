@@ -206,7 +206,7 @@ def end_claim(job: Job, reason: str, charge: bool, result: ReapResult) -> None:
     """A cancel request wins; else an attempt whose start was marked is charged, and one that never began is not."""
     if job.cancel_requested_at:
         ending, became = Ending(Status.CANCELLED, EventName.CANCELLED, reason=reason), result.cancelled
-    elif job.started_at and charge:
+    elif job.has_started and charge:
         error = f"Attempt {job.attempt} of {job.max_attempts} was lost with worker {job.last_worker_name}: {reason}."
         ending = charged_for_crash(job, reason, error)
         became = result.failed if ending.to == Status.FAILED else result.requeued

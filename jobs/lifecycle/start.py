@@ -18,7 +18,7 @@ def start(claim: ClaimRef) -> int:
     if job.cancel_requested_at:
         raise Cancelled(job_id=claim.job_id)
     mine = Job.objects.filter(pk=job.pk)
-    if job.started_at:  # repeated: the first answer was lost
+    if job.has_started:  # repeated: the first answer was lost
         mine.update(**KNOWN)
         return job.attempt
     job.attempt += 1

@@ -1,7 +1,7 @@
 """The one place where a job changes its status: row, counters and event together."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from jobs.lifecycle import announce, counts, events, wake_up
 from jobs.lifecycle.locked_job import AGE, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
+from jobs.lifecycle.sql.together import Bound, Writes, run_together
 from jobs.models import Job, JobQuerySet, PhaseProgress, QualityProgress
 from jobs.states import (
     TERMINAL,
@@ -65,29 +66,37 @@ def move(
     outcome: str = "",
     delay: float = 0,
     given: Mapping[str, Any] = NOTHING,
+    writes: Writes | None = None,
     **changes: Any,
 ) -> None:
-    """Move locked jobs to a status, with the same changes for all of them; `given` is what those refer to."""
+    """Move locked jobs to a status, with the same changes for all of them; `given` is what those refer to.
+
+    With `writes`, what is to be written is added there, and the caller runs it together with more.
+    """
     if not jobs:
         return
-    for job in jobs:
+    for job in one_of_each_status(jobs):
         if to not in TRANSITIONS[Status(job.status)]:
             raise TransitionRefused(job_id=job.pk, status=job.status, to=to)
     ids = [job.pk for job in jobs]
+    collected = Writes() if writes is None else writes
+    told = events.of_jobs(ids, event, reason=reason, outcome=outcome)
     if to != Status.RUNNING:  # the event names the holder: a claim is on the row before its end, and after its start
-        events.record_of(ids, event, reason=reason, outcome=outcome)
+        collected.add(told)
     changes = dict(status=to, **implied_by(to, delay), **changes)
-    moved = write(jobs, changes, {"delay": timedelta(seconds=delay), **given})
-    if moved != len(ids):  # only this transaction itself could: what it did is undone with it
-        raise MovedMeanwhile(jobs=ids, number=len(ids) - moved)
+    write(collected, jobs, changes, {"delay": timedelta(seconds=delay), **given})
     if to == Status.RUNNING:
-        events.record_of(ids, event, reason=reason, outcome=outcome)
+        collected.add(told)
     if to in TERMINAL:
-        announce.end_of(jobs, EventName(to))
-    settle_parts(ids, to)
-    count(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
+        collected.add(*announce.end_of(jobs, EventName(to)))
+    collected.add(
+        *counted(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
+    )
     if to == Status.PENDING and delay <= wake_up.SOON:
-        wake_up.send(job.queue for job in jobs)
+        collected.add(*wake_up.sending(job.queue for job in jobs))
+    settle_parts(ids, to)
+    if writes is None:
+        collected.run()
 
 
 def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **changes: Any) -> None:
@@ -98,24 +107,25 @@ def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **c
         if job.status != Status.PENDING:
             raise TransitionRefused(job_id=job.pk, status=job.status, to=Status.PENDING)
     ids = [job.pk for job in jobs]
-    events.record_of(ids, event, reason=reason)
-    if write(jobs, changes, NOTHING) != len(ids):
-        raise MovedMeanwhile(jobs=ids, number=len(ids))
-    recount(jobs, changes.get("queue"), changes.get("hold"))
+    writes = Writes()
+    writes.add(events.of_jobs(ids, event, reason=reason))
+    write(writes, jobs, changes, NOTHING)
+    writes.add(*recounted(jobs, changes.get("queue"), changes.get("hold")))
+    writes.run()
     wake_up.send_if_soon(ids)
 
 
-def write(jobs: Sequence[AnyJob], changes: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    """Write the changes into the rows that are still as they were locked; returns how many."""
-    claims = {job.claim_id for job in jobs}
+def write(writes: Writes, jobs: Sequence[AnyJob], changes: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Write the changes into the rows, which must still be as they were locked.
+
+    Only this transaction itself can have changed them: then what it did is undone with it.
+    """
+    ids, claims = [job.pk for job in jobs], {job.claim_id for job in jobs}
     expressions = tuple((name, value if is_expression(value) else None) for name, value in changes.items())
-    return write_of(expressions, None in claims).run(
-        ids=[job.pk for job in jobs],
-        claims=claims - {None},
-        statuses={job.status for job in jobs},
-        **given,
-        **changes,
+    update = write_of(expressions, None in claims).bound(
+        ids=ids, claims=claims - {None}, statuses={job.status for job in jobs}, **given, **changes
     )
+    writes.expect(len(ids), update, lambda moved: MovedMeanwhile(jobs=ids, number=len(ids) - moved))
 
 
 @built_once
@@ -123,6 +133,10 @@ def write_of(expressions: tuple[tuple[str, Any], ...], unclaimed: bool) -> State
     """An expression is a part of the statement; any other value is given."""
     changes = {name: expression or Given(name, field_of(Job, name)) for name, expression in expressions}
     return update(Job.objects.with_ids(GivenList("ids")).filter(as_locked(unclaimed)), changes)
+
+
+def one_of_each_status(jobs: Sequence[AnyJob]) -> Iterable[AnyJob]:
+    return {job.status: job for job in jobs}.values()
 
 
 def is_expression(value: Any) -> bool:
@@ -150,23 +164,27 @@ def implied_by(to: Status, delay: float) -> dict[str, Any]:
     }
 
 
-def count(jobs: Sequence[AnyJob], into: Bucket | None, tallies: counts.Tallies = counts.NOTHING) -> None:
-    """Count jobs out of the bucket they were in, and into another one (None: they are deleted)."""
+def count(jobs: Sequence[AnyJob], into: Bucket | None) -> None:
+    run_together(list(counted(jobs, into)))
+
+
+def counted(jobs: Sequence[AnyJob], into: Bucket | None, tallies: counts.Tallies = counts.NOTHING) -> Iterator[Bound]:
+    """Counts jobs out of the bucket they were in, and into another one (None: they are deleted)."""
     changes: Counter[tuple[str, Bucket]] = Counter()
     for (queue, status, hold), number in Counter((job.queue, job.status, job.hold) for job in jobs).items():
         changes[queue, bucket_of(status, hold)] -= number
         if into is not None:
             changes[queue, into] += number
-    counts.add(changes, tallies)
+    return counts.noted(changes, tallies)
 
 
-def recount(jobs: Sequence[AnyJob], queue: str | None, hold: str | None) -> None:
-    """Count waiting jobs out of where they were, and in where they wait now (None: as before)."""
+def recounted(jobs: Sequence[AnyJob], queue: str | None, hold: str | None) -> Iterator[Bound]:
+    """Counts waiting jobs out of where they were, and in where they wait now (None: as before)."""
     changes: Counter[tuple[str, Bucket]] = Counter()
     for (old, kept), number in Counter((job.queue, job.hold) for job in jobs).items():
         changes[old, bucket_of(Status.PENDING, kept)] -= number
         changes[queue or old, bucket_of(Status.PENDING, kept if hold is None else hold)] += number
-    counts.add(changes)
+    return counts.noted(changes)
 
 
 def settle_parts(job_ids: Sequence[int], to: Status) -> None:

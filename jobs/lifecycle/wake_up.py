@@ -3,10 +3,9 @@
 from collections.abc import Collection, Iterable
 from datetime import timedelta
 
-from django.db import connection
-
 from jobs.conf import conf
 from jobs.db import Now, is_postgres
+from jobs.lifecycle.sql.together import Bound, run_together
 from jobs.models import Job
 from jobs.webhooks.bell import CALL
 
@@ -17,10 +16,16 @@ BY_NOTIFY = ("auto", "postgres", "hybrid")
 
 def send(queues: Iterable[str]) -> None:
     """Tell who listens, once this transaction commits: what is rolled back wakes nobody."""
+    if statements := sending(queues):
+        run_together(statements)
+
+
+def sending(queues: Iterable[str]) -> list[Bound]:
+    """The same, to be run together with what made it true."""
     names = sorted(set(queues))
-    if names and is_on():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, name) FROM unnest(%s::text[]) AS name", [CHANNEL, names])
+    if not names or not is_on():
+        return []
+    return [Bound("SELECT pg_notify(%s, name) FROM unnest(%s::text[]) AS name", [CHANNEL, names])]
 
 
 def call_deliverers() -> None:

@@ -13,6 +13,7 @@ from jobs.given import Among, GivenList
 from jobs.lifecycle import events, grace
 from jobs.lifecycle.new_job import check_queue, check_text
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
+from jobs.lifecycle.sql.together import Bound, run_together
 from jobs.models import Job, Worker, WorkerQuerySet
 from jobs.process_identity import ProcessIdentity
 from jobs.sanitise import clean_json
@@ -65,8 +66,14 @@ def register(
 
 def refresh_status(worker_ids: Collection[UUID | None]) -> None:
     """Idle while there is a free slot, else busy. Offline and disabled are for others to undo."""
-    if known := [pk for pk in worker_ids if pk]:
-        status_of_each().run(workers=known)
+    if statements := refreshing(worker_ids):
+        run_together(statements)
+
+
+def refreshing(worker_ids: Collection[UUID | None]) -> list[Bound]:
+    """The same, to be run behind what changes the number of their jobs."""
+    known = [pk for pk in worker_ids if pk]
+    return [status_of_each().bound(workers=known)] if known else []
 
 
 @built_once

@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'webhook message', 'verbose_name_plural': 'webhook messages',
-                'indexes': [models.Index(condition=models.Q(('status', jobs.states.DeliveryStatus['PENDING'])), fields=['next_try_at'], name='delivery_due'), models.Index(condition=models.Q(('next_try_at', None), ('status', jobs.states.DeliveryStatus['PENDING'])), fields=['host', 'id'], name='delivery_held'), models.Index(fields=['job_id', 'id'], name='delivery_of_job'), models.Index(condition=models.Q(('finished_at__isnull', False)), fields=['finished_at'], name='delivery_ended')],
+                'indexes': [models.Index(condition=models.Q(('status', jobs.states.DeliveryStatus['PENDING'])), fields=['next_try_at', 'id'], name='delivery_due'), models.Index(condition=models.Q(('next_try_at', None), ('status', jobs.states.DeliveryStatus['PENDING'])), fields=['host', 'id'], name='delivery_held'), models.Index(fields=['job_id', 'id'], name='delivery_of_job'), models.Index(condition=models.Q(('finished_at__isnull', False)), fields=['finished_at'], name='delivery_ended')],
                 'constraints': [models.CheckConstraint(condition=models.Q(('status__in', [jobs.states.DeliveryStatus['PENDING'], jobs.states.DeliveryStatus['DELIVERED'], jobs.states.DeliveryStatus['FAILED']])), name='delivery_status_known'), models.CheckConstraint(condition=models.Q(models.Q(('finished_at', None), ('status', jobs.states.DeliveryStatus['PENDING'])), models.Q(models.Q(('status', jobs.states.DeliveryStatus['PENDING']), _negated=True), ('claim_id', None), ('finished_at__isnull', False)), _connector='OR'), name='delivery_finished_iff_ended')],
             },
         ),

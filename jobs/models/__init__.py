@@ -11,12 +11,13 @@ from jobs.models.queue import Queue, QueueDelta, QueueTotal
 from jobs.models.service_beat import ServiceBeat
 from jobs.models.tally import MinuteTally, TotalTally
 from jobs.models.turn import Turn
-from jobs.models.webhook import WebhookDelivery, WebhookHost, WebhookTry
+from jobs.models.webhook import DeliveryQuerySet, WebhookDelivery, WebhookHost, WebhookTry
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
     "ApiToken",
     "Claim",
+    "DeliveryQuerySet",
     "Job",
     "JobEvent",
     "JobQuerySet",

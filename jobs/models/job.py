@@ -218,3 +218,7 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"job {self.pk} ({self.kind})"
+
+    @property
+    def has_started(self) -> bool:
+        return self.started_at is not None

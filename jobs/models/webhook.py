@@ -79,7 +79,7 @@ class WebhookDelivery(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["next_try_at"], name="delivery_due", condition=Q(status=DeliveryStatus.PENDING)),
+            models.Index(fields=["next_try_at", "id"], name="delivery_due", condition=Q(status=DeliveryStatus.PENDING)),
             models.Index(
                 fields=["host", "id"],
                 name="delivery_held",

@@ -11,7 +11,7 @@ from time import monotonic, sleep
 
 from jobs.worker.place_locks import try_lock, unlock
 
-PLACES = 1024
+PLACES = 2048
 SIZE = 2 * PLACES * 8
 WAITS = 0.0
 YIELDED, RECALLED = float("-inf"), float("inf")

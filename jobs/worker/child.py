@@ -3,8 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -49,9 +48,10 @@ def child_main(worker_name: str, folders: Folders) -> ChildMain:
 class Child:
     def __init__(self, connection: Connection, board: Board, slots: int, worker_name: str, folders: Folders) -> None:
         self.connection, self.board, self.worker_name, self.folders = connection, board, worker_name, folders
-        self.outbox = Outbox(connection, on_broken=lambda: os._exit(1))  # nobody would hear how our attempts end
-        self.replies = Replies()
         self.inbox: SimpleQueue[Attempt | None] = SimpleQueue()
+        # Once it is broken, nobody would hear how our attempts end.
+        self.outbox = Outbox(connection, self.has_more_to_do, on_broken=lambda: os._exit(1))
+        self.replies = Replies()
         self.attempts: dict[ClaimRef, Attempt] = {}
         self.attendance, self.at_work = threading.Lock(), 0
         self.pid, self.folder, self.umask = os.getpid(), os.getcwd(), os.umask(0)
@@ -62,6 +62,9 @@ class Child:
     @property
     def slots(self) -> Sequence[Slot]:
         return [self.main_slot, *self.thread_slots]
+
+    def has_more_to_do(self) -> bool:
+        return not self.inbox.empty()
 
     def run(self) -> None:
         self.outbox.start()
@@ -131,8 +134,12 @@ class Child:
             self.inbox.put(None)
 
     def work(self, attempt: Attempt, slot: Slot) -> None:
-        with self.attending():
+        with self.attendance:
+            self.at_work += 1
+        try:
             self.execute(attempt, slot)
+        finally:
+            self.tidy_up()
 
     def begin(self, attempt: Attempt) -> bool:
         try:
@@ -146,19 +153,13 @@ class Child:
         if os.getpid() != self.pid:
             os._exit(0)
 
-    @contextmanager
-    def attending(self) -> Iterator[None]:
+    def tidy_up(self) -> None:
         """When the last one leaves, what all of them started and forgot is killed; nobody begins meanwhile."""
         with self.attendance:
-            self.at_work += 1
-        try:
-            yield
-        finally:
-            with self.attendance:
-                self.at_work -= 1
-                if self.at_work == 0:
-                    kill_own_children()
-                    self.restore_process()
+            self.at_work -= 1
+            if self.at_work == 0:
+                kill_own_children()
+                self.restore_process()
 
     def restore_process(self) -> None:
         """What a handler changed of the process is not for the next one."""
@@ -175,13 +176,15 @@ class Child:
         lease_ends_at = partial(self.board.lease_ends_at, attempt.place)
         reporter = AttemptReporter(attempt, self.outbox.say, self.replies, lease_ends_at)
         context = Context(attempt.job, reporter, attempt, self.folders, self.worker_name, slot.on_task)
+        connected = True
 
         def handle() -> Outcome | None:
-            with clean_connections():
-                try:
-                    return run_attempt(attempt, context)
-                finally:
-                    self.end_if_copy()
+            nonlocal connected
+            try:
+                return run_attempt(attempt, context)
+            finally:
+                self.end_if_copy()
+                connected = clean_connections()
 
         try:
             outcome = slot.run(attempt, handle, partial(outcome_of_stop, attempt))
@@ -191,4 +194,5 @@ class Child:
         del self.attempts[claim]
         self.outbox.say(Ended(claim, outcome, attempt.seconds))
         context.remove_scratch()
-        close_old_connections()
+        if connected:
+            close_old_connections()

@@ -4,8 +4,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-AHEAD = 0.05  # seconds of work that a slot is given at once: what a crash can take with it unbegun
-MOST_PER_SLOT = 250
+AHEAD = 0.1  # seconds of work that a slot is given at once: what a crash can take with it unbegun
+MOST_PER_SLOT = 1000
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class BatchSize:
         self._average = AHEAD
 
     def note(self, seconds: float) -> None:
-        pace = 0.5 if seconds > self._average else 0.05
+        pace = 0.5 if seconds > self._average else 0.1
         self._average += pace * (seconds - self._average)
 
     @property

@@ -5,7 +5,7 @@ The supervisor never waits for it: through an outage it repeats one call, while 
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TypeVar
@@ -23,6 +23,7 @@ logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
 
 class GivenUp(Exception):
@@ -81,12 +82,14 @@ class Clerk(threading.Thread):
 
     # What the supervisor puts on the tray
 
-    def finish(self, outcome: Outcome, job: ClaimedJob | None = None) -> None:
+    def finish(self, outcomes: Iterable[Outcome], jobs: Mapping[ClaimRef, ClaimedJob] = NO_JOBS) -> None:
         with self._wake:
-            if job and needs_notary(job, outcome):
-                self._tray.for_notary.append((job, outcome))
-            else:
-                self._tray.outcomes.append(outcome)
+            for outcome in outcomes:
+                job = jobs.get(outcome.claim)
+                if job and needs_notary(job, outcome):
+                    self._tray.for_notary.append((job, outcome))
+                else:
+                    self._tray.outcomes.append(outcome)
             self._wake.notify()
 
     def report(self, report: Report) -> None:
@@ -106,13 +109,14 @@ class Clerk(threading.Thread):
             self._tray.claim = order
             self._wake.notify()
 
-    def forget(self, claim: ClaimRef) -> None:
-        """The claim is over: nothing is to be said of it any more."""
+    def forget(self, claims: Collection[ClaimRef]) -> None:
+        """The claims are over: nothing is to be said of them any more."""
         with self._wake:
-            self.ledger.drop(claim)
-            self._urgent.discard(claim)
+            self.ledger.drop(claims)
+            self._urgent.difference_update(claims)
             for known in (self._tray.reports, self._reported_at, self._news):
-                known.pop(claim, None)
+                for claim in known.keys() & claims:
+                    del known[claim]
 
     def close(self) -> None:
         """Do what is on the tray, then end."""
@@ -237,8 +241,7 @@ class Clerk(threading.Thread):
             self.renew()
             again = {answer.claim: answer for answer in self.finish_all(expired)}
             answers = [again.get(answer.claim, answer) for answer in answers]
-        for outcome in outcomes:
-            self.forget(outcome.claim)
+        self.forget({outcome.claim for outcome in outcomes})
         return answers
 
     def finish_all(self, outcomes: Sequence[Outcome]) -> list[Answer]:

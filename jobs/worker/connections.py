@@ -1,22 +1,22 @@
 """Database connections of threads that run handlers, whatever those leave behind."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
 
 
-@contextmanager
-def clean_connections() -> Iterator[None]:
-    """Around a handler: whatever it leaves open, or an interruption leaves half done, is not built upon."""
-    try:
-        yield
-    finally:
-        for wrapper in connections.all(initialized_only=True):
-            if left_unclean(wrapper):
-                replace(wrapper)
+def clean_connections() -> bool:
+    """After a handler: whatever it left open, or an interruption left half done, is not built upon.
+
+    Returns whether there are connections at all.
+    """
+    opened = connections.all(initialized_only=True)
+    for wrapper in opened:
+        if left_unclean(wrapper):
+            replace(wrapper)
+    return bool(opened)
 
 
 def left_unclean(wrapper: BaseDatabaseWrapper) -> bool:

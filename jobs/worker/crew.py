@@ -108,6 +108,8 @@ class ChildHandle:
 
     def open_slots(self, now: float) -> int:
         """Those that are free, or soon will be: what is put behind a job that takes long would only wait."""
+        if self.slots == 1 and now - self.last_ended_at <= LONG:
+            return 1  # as is usual: told without a look at each of its jobs
         begun = [assignment.began_at for assignment in self.assignments.values()]
         return self.slots - sum(began is not None and now - began > LONG for began in begun)
 

@@ -3,6 +3,9 @@
 import asyncio
 import functools
 import inspect
+from collections.abc import KeysView
+from dataclasses import dataclass
+from inspect import Parameter
 from typing import Any
 
 from jobs.conf import conf
@@ -22,7 +25,8 @@ def run_attempt(attempt: Attempt, context: Context) -> Outcome | None:
     try:
         context.raise_if_cancelled()  # before it began: a job that was fetched ahead need not start
         kind = registry.get(attempt.job.kind)
-        return Outcome.completed(claim, clean_json(call(kind, attempt, context), conf.MAX_RESULT))
+        result = call(kind, attempt, context)
+        return Outcome.completed(claim, None if result is None else clean_json(result, conf.MAX_RESULT))
     except (ClaimError, StopRequested, Interrupted, asyncio.CancelledError) as error:
         return outcome_of_stop(attempt, error)
     except RetryLater as later:
@@ -66,7 +70,38 @@ signature_of = functools.cache(inspect.signature)
 
 
 def check_arguments(kind: Kind, function: Any, context: Context, payload: dict[str, Any]) -> None:
+    if (names := names_taken_by(function)) and names.fit(payload.keys()):
+        return
     try:
         signature_of(function).bind(context, **payload)
     except TypeError as error:
         raise InvalidInput(f"The payload does not fit the handler of {kind.name!r}: {error}.") from None
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names a handler takes: to compare them is ten times as fast as to bind arguments."""
+
+    first: str
+    known: frozenset[str]
+    required: frozenset[str]
+    takes_any: bool
+
+    def fit(self, given: KeysView[str]) -> bool:
+        return given >= self.required and (self.first not in given if self.takes_any else given <= self.known)
+
+
+@functools.cache
+def names_taken_by(function: Any) -> Names | None:
+    """None where names alone do not tell: the context is not a plain first argument."""
+    parameters = list(signature_of(function).parameters.values())
+    if not parameters or parameters[0].kind is not Parameter.POSITIONAL_OR_KEYWORD:
+        return None
+    first, *others = parameters
+    named = [each for each in others if each.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
+    return Names(
+        first.name,
+        frozenset(each.name for each in named),
+        frozenset(each.name for each in named if each.default is Parameter.empty),
+        any(each.kind is Parameter.VAR_KEYWORD for each in others),
+    )

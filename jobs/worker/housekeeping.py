@@ -23,8 +23,8 @@ class Janitor:
         self.folders = folders
         self._threads: list[threading.Thread] = []
 
-    def remove_workdir(self, job_id: int) -> None:
-        if self.folders.workdir_of(job_id).exists():
+    def remove_workdirs(self, job_ids: Collection[int]) -> None:
+        for job_id in set(self.folders.workdirs()).intersection(job_ids):
             self._remove(self.folders.remove_workdir, job_id)
 
     def remove_scratch(self, claim: ClaimRef) -> None:

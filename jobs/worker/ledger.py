@@ -28,9 +28,10 @@ class Ledger:
         with self._lock:
             self._renewed_at.update({claim: at for claim in claims if claim in self._renewed_at})
 
-    def drop(self, claim: ClaimRef) -> None:
+    def drop(self, claims: Iterable[ClaimRef]) -> None:
         with self._lock:
-            self._renewed_at.pop(claim, None)
+            for claim in claims:
+                self._renewed_at.pop(claim, None)
 
     def lease_ends_at(self, job: ClaimedJob) -> float:
         """On the clock of leases: not before this may others take the job."""

@@ -20,8 +20,8 @@ def pass_on(orders: Orders, crew: Crew, ledger: Ledger) -> None:
         if claim in held and held[claim].stop_reason is None:
             logger.info("order=cancelled job=%s", claim.job_id)
             held[claim].stop(Reason.CANCELLED)
+    ledger.drop(orders.lost)
     for claim in orders.lost:
-        ledger.drop(claim)
         if claim in held and held[claim].stop_reason != Reason.LOST:
             held[claim].stop(Reason.LOST, patience=PATIENCE)
 

@@ -4,17 +4,19 @@ import logging
 import pickle
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from time import monotonic
 
 from jobs.handlers.base import ClaimRef
 from jobs.worker.ledger import NEVER
-from jobs.worker.messages import Ended, Told, Word
+from jobs.worker.messages import Asked, Ended, Told, Word
 from jobs.worker.reporting import Digest, News
 
 logger = logging.getLogger("jobs.worker")
 SEND_AT_MOST_EVERY = 0.25  # seconds; a handler may report thousands of times in one
+GATHER = 0.005  # seconds: how attempts ended is told together while there are more to run
 
 
 def fit_to_travel(word: Word) -> Word | None:
@@ -30,9 +32,10 @@ def fit_to_travel(word: Word) -> Word | None:
 
 
 class Outbox(threading.Thread):
-    def __init__(self, connection: Connection, on_broken: Callable[[], None]) -> None:
+    def __init__(self, connection: Connection, is_busy: Callable[[], bool], on_broken: Callable[[], None]) -> None:
         super().__init__(name="outbox", daemon=True)
-        self.connection, self.on_broken = connection, on_broken
+        self.connection, self.is_busy, self.on_broken = connection, is_busy, on_broken
+        self._hurry: SimpleQueue[None] = SimpleQueue()
         self._words: SimpleQueue[Word | None] = SimpleQueue()
         self._kept: dict[ClaimRef, Digest] = {}
         self._news: dict[ClaimRef, News] = {}
@@ -40,10 +43,13 @@ class Outbox(threading.Thread):
 
     def say(self, word: Word) -> None:
         self._words.put(word)
+        if isinstance(word, Asked):
+            self._hurry.put(None)  # somebody waits for the reply
 
     def close(self) -> None:
         """Send what is left, and end."""
         self._words.put(None)
+        self._hurry.put(None)
         self.join()
 
     def run(self) -> None:
@@ -73,10 +79,19 @@ class Outbox(threading.Thread):
         words: list[Word | None] = []
         try:
             words.append(self._words.get(timeout=self.patience()))
+            self.gather()
             while True:
                 words.append(self._words.get_nowait())
         except Empty:
             return words
+
+    def gather(self) -> None:
+        """Let the slots go on for a moment: to wake up for each word of theirs costs more than a short job."""
+        if self.is_busy():
+            with suppress(Empty):
+                self._hurry.get(timeout=GATHER)
+        while not self._hurry.empty():
+            self._hurry.get_nowait()
 
     def patience(self) -> float | None:
         return max(0.0, self._sent_at + SEND_AT_MOST_EVERY - monotonic()) if self._kept else None

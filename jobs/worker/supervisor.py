@@ -5,23 +5,24 @@ with here, one thing after the other. Nothing here waits for the database or for
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
 
 from jobs.conf import conf
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome, Report
 from jobs.handlers.folders import Folders
 from jobs.states import TERMINAL
 from jobs.stop_signals import signals_caught
 from jobs.worker.chores import chores
 from jobs.worker.clerk import Clerk, Found, GivenUp
 from jobs.worker.crew import HOPELESS, PATIENCE, Assignment, ChildHandle, Crew
+from jobs.worker.desk import Desk
 from jobs.worker.display import Display
 from jobs.worker.endings import outcome_with_child
 from jobs.worker.heartbeat import Heartbeat
-from jobs.worker.housekeeping import Janitor, ends_workdir
+from jobs.worker.housekeeping import Janitor
 from jobs.worker.intake import Intake
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Asked, Ended, Told, Word
@@ -37,7 +38,7 @@ from jobs.worker.watch import recall, watch
 
 logger = logging.getLogger("jobs.worker")
 
-TICK, IDLE_TICK = 0.1, 1.0
+TICK, IDLE_TICK, LOOK_ROUND = 0.1, 1.0, 0.05
 HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
 CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
 NURSERY_GONE = "The process that holds this worker's children is gone, and they with it."
@@ -49,9 +50,7 @@ class Supervisor:
     ) -> None:
         self.nursery, self.folders, self.options, self.display = nursery, folders, options, display
         self.inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self.unfinished: dict[ClaimRef, ClaimedJob] = {}
-        self.handed_in: set[ClaimRef] = set()  # of those, whose outcome the clerk has
-        self.tally, self.ledger, self.janitor = WorkerTally(), Ledger(), Janitor(folders)
+        self.ledger, self.janitor = Ledger(), Janitor(folders)
         self.crew = Crew(
             nursery, options.processes, options.concurrency, self.later(self.on_words), self.later(self.on_hung_up)
         )
@@ -65,12 +64,14 @@ class Supervisor:
             on_finished=self.later(self.on_finished),
             on_failure=self.later(self.on_failure),
         )
+        self.desk = Desk(self.clerk, self.janitor, display)
         self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
         timekeeper = Timekeeper(client, self.later(self.look_soon))
         self.wake_ups = WakeUps(client, self.later(self.look_soon), options.queue_names, timekeeper.on_word)
         self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores(client, folders, options, timekeeper)]
         self.intake = Intake(options, self.crew, self.clerk, self.ledger, self.wake_ups)
-        self.shutdown, self.began_at = Shutdown(self.crew, self.clerk), monotonic()
+        self.shutdown = Shutdown(self.crew, self.clerk)
+        self.began_at = self.look_round_at = monotonic()
 
     def later(self, what: Callable[..., None]) -> Callable[..., None]:
         """The same call, made by the supervisor's own thread when it comes to it."""
@@ -90,7 +91,7 @@ class Supervisor:
                 self.end()
         if self.shutdown.failure:
             raise self.shutdown.failure
-        return self.tally
+        return self.desk.tally
 
     def go_on(self) -> None:
         try:
@@ -101,15 +102,10 @@ class Supervisor:
 
     def tick(self) -> None:
         now = monotonic()
-        watch(self.crew, self.ledger, now)
-        closed = self.shutdown.begun or not self.intake.is_open
-        self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
-        self.clerk.notary.complain(now)
-        self.display.refresh(self.crew.assignments(), self.tally)
-        if self.heartbeat.ident and not self.heartbeat.is_alive():
-            self.shutdown.fail(WorkerFailed(HEARTBEAT_DEAD))
+        if now >= self.look_round_at:
+            self.look_round(now)
         if self.shutdown.begun:
-            if self.shutdown.is_overdue(something_to_tell=bool(self.unfinished)):
+            if self.shutdown.is_overdue(something_to_tell=bool(self.desk.unfinished)):
                 self.on_failure(GivenUp(self.clerk.notary.delay(now) or NO_ANSWER))
             return
         if self.options.max_minutes and now - self.began_at >= self.options.max_minutes * 60:
@@ -117,6 +113,17 @@ class Supervisor:
         self.crew.man()
         if not self.clerk.notary.is_swamped:
             self.intake.look()
+
+    def look_round(self, now: float) -> None:
+        """At everything we have: not each time that something happens, for that is thousands of times a second."""
+        self.look_round_at = now + LOOK_ROUND
+        watch(self.crew, self.ledger, now)
+        closed = self.shutdown.begun or not self.intake.is_open
+        self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
+        self.clerk.notary.complain(now)
+        self.display.refresh(self.crew.assignments(), self.desk.tally)
+        if self.heartbeat.ident and not self.heartbeat.is_alive():
+            self.shutdown.fail(WorkerFailed(HEARTBEAT_DEAD))
 
     def deal_with_what_happened(self) -> None:
         """Wait for the first thing for a moment, and deal with all there are."""
@@ -130,10 +137,10 @@ class Supervisor:
     def patience(self) -> float:
         wait = self.intake.patience()
         is_due = wait == 0  # and yet it did not look: there was a reason, which will pass
-        return TICK if is_due or self.unfinished or self.shutdown.begun else min(IDLE_TICK, wait)
+        return TICK if is_due or self.desk.unfinished or self.shutdown.begun else min(IDLE_TICK, wait)
 
     def is_done(self) -> bool:
-        return self.shutdown.begun and not self.unfinished and not self.intake.looking
+        return self.shutdown.begun and not self.desk.unfinished and not self.intake.looking
 
     def end(self) -> None:
         for child in self.crew.children:
@@ -167,36 +174,21 @@ class Supervisor:
 
     def on_found(self, found: Found) -> None:
         self.intake.found(found)
-        for job in found.jobs:
-            self.unfinished[job.claim] = job
-            self.display.started(job)
+        self.desk.take(found.jobs)
         if self.shutdown.begun or not self.intake.is_open:
             self.hand_back([job.claim for job in found.jobs], "its worker takes no more jobs")
         else:
             left = self.intake.give_out(found.jobs)
             self.hand_back([job.claim for job in left], "no process was there to run it")
-        if self.options.until_empty and not self.unfinished and not self.intake.held_back:
+        if self.options.until_empty and not self.desk.unfinished and not self.intake.held_back:
             self.shutdown.begin("nothing is left to do", 0)
 
     def on_finished(self, answers: Sequence[Answer]) -> None:
-        for answer in answers:
-            self.forget(answer)
-
-    def forget(self, answer: Answer) -> None:
-        """The queue has taken the outcome, or refused it for good."""
-        self.handed_in.discard(answer.claim)
-        job = self.unfinished.pop(answer.claim, None)
-        if job is None:
-            return
-        if answer.refused:
-            logger.warning("outcome refused job=%s reason=%r", job.id, str(answer.refused))
-        if answer.status in ends_workdir():
-            self.janitor.remove_workdir(job.id)
-        self.tally.count(answer.status)
-        self.display.finished(job, answer)
-        if not self.unfinished or answer.status not in TERMINAL or self.intake.may_have_left_some:
+        self.desk.file(answers)
+        waits_again = any(answer.status not in TERMINAL for answer in answers)
+        if not self.desk.unfinished or waits_again or self.intake.may_have_left_some:
             self.intake.look_soon()  # what is to be tried again may be due at once, and there is room now
-        if self.intake.has_had_enough and not self.unfinished:
+        if self.intake.has_had_enough and not self.desk.unfinished:
             self.shutdown.begin("it has done the jobs it was asked to do", 0)
 
     def on_orders(self, orders: Orders) -> None:
@@ -211,56 +203,58 @@ class Supervisor:
 
     def on_failure(self, failure: BaseException) -> None:
         """The clerk is gone: nothing can be told any more; the reaper will find what is left."""
-        if self.unfinished or not isinstance(failure, GivenUp):
+        if self.desk.unfinished or not isinstance(failure, GivenUp):
             self.shutdown.fail(failure)
-        self.unfinished.clear()
+        self.desk.unfinished.clear()
         self.intake.looking = False
 
     # Children speak
 
     def on_words(self, child: ChildHandle, words: list[Word]) -> None:
         for word in words:
-            if isinstance(word, Ended):
-                self.on_ended(child, word)
-            elif isinstance(word, Told):
+            if isinstance(word, Told):
                 self.note_progress(child, word.report)
                 self.clerk.report(word.report)
             elif isinstance(word, Asked):
                 if word.report:
                     self.note_progress(child, word.report)
                 self.clerk.ask(word, partial(child.reply, word.number))
+        self.on_ended(child, [word for word in words if isinstance(word, Ended)])
 
     def note_progress(self, child: ChildHandle, report: Report) -> None:
         self.display.reported(report)
         if assignment := child.assignments.get(report.claim):
             assignment.progressed_at = monotonic()
 
-    def on_ended(self, child: ChildHandle, word: Ended) -> None:
-        assignment = child.ended(word.claim)
-        if assignment is None:
+    def on_ended(self, child: ChildHandle, words: Sequence[Ended]) -> None:
+        ended = [(assignment, word) for word in words if (assignment := child.ended(word.claim))]
+        if not ended:
             return
-        self.intake.batch.note(word.seconds)
-        self.settle(assignment, outcome_with_child(assignment, word.outcome))
+        for _, word in ended:
+            self.intake.batch.note(word.seconds)
+        self.settle((assignment, outcome_with_child(assignment, word.outcome)) for assignment, word in ended)
         if child.isolated:
             child.retire()
 
-    def settle(self, assignment: Assignment, outcome: Outcome | None) -> None:
-        claim = assignment.job.claim
-        if outcome is None:
-            logger.warning("claim lost job=%s; its outcome is dropped", claim.job_id)
-            self.clerk.forget(claim)
-            self.forget(Answer(claim))
-        else:
-            self.hand_in(outcome)
-
-    def hand_in(self, outcome: Outcome) -> None:
-        self.handed_in.add(outcome.claim)
-        self.clerk.finish(outcome, self.unfinished.get(outcome.claim))
+    def settle(self, settled: Iterable[tuple[Assignment, Outcome | None]]) -> None:
+        """Hand in how attempts ended; there is no outcome where the claim was lost."""
+        outcomes, lost = [], []
+        for assignment, outcome in settled:
+            if outcome is None:
+                lost.append(assignment.job.claim)
+            else:
+                outcomes.append(outcome)
+        self.desk.hand_in(outcomes)
+        if lost:
+            logger.warning(
+                "claim lost jobs=%s; their outcomes are dropped", ",".join(str(each.job_id) for each in lost)
+            )
+            self.clerk.forget(lost)
+            self.on_finished([Answer(claim) for claim in lost])
 
     def hand_back(self, claims: Sequence[ClaimRef], reason: str) -> None:
         self.intake.given_back(len(claims))
-        for claim in claims:
-            self.hand_in(Outcome.released(claim, reason))
+        self.desk.hand_in([Outcome.released(claim, reason) for claim in claims])
 
     # Children end
 
@@ -278,10 +272,12 @@ class Supervisor:
         """Once it is dead and all it said was heard: what it had not finished is settled as the board shows it."""
         if not child.is_gone or child not in self.crew.children:
             return
-        for claim, assignment in list(child.assignments.items()):
-            self.janitor.remove_scratch(claim)
-            self.settle(assignment, outcome_with_child(assignment, None))
-            child.ended(claim)
+        left = list(child.assignments.values())
+        for assignment in left:
+            self.janitor.remove_scratch(assignment.job.claim)
+        self.settle([(assignment, outcome_with_child(assignment, None)) for assignment in left])
+        for assignment in left:
+            child.ended(assignment.job.claim)
         by_itself = not child.killed and not child.isolated and not self.shutdown.begun
         self.crew.remove(child)
         if by_itself:
@@ -298,4 +294,4 @@ class Supervisor:
         for child in list(self.crew.children):
             child.presume_dead()
             self.bury(child)  # if it has hung up before; else when it does
-        self.hand_back(list(self.unfinished.keys() - given - self.handed_in), "no process was there to run it")
+        self.hand_back(self.desk.untold(given), "no process was there to run it")

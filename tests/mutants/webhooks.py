@@ -51,8 +51,8 @@ MUTANTS = [
     Mutant(
         "webhook: the time begins anew with each byte",
         LIMITS,
-        "        size: int = super().recv_into",
-        "        self.settimeout(5)\n        size: int = super().recv_into",
+        "self.settimeout(self.limits.time_left())  # type: ignore[attr-defined]  # a socket's",
+        "self.settimeout(5)  # type: ignore[attr-defined]",
         SEND,
     ),
     Mutant("webhook: an answer without end", LIMITS, "        if self.size_left < 0:", "        if False:", SEND),

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from jobs.lifecycle.sql.together import AND
 from tests.concurrency.threads import rolled_back
 
 BIG_TABLES = ("jobs_job", "jobs_jobevent")
@@ -39,7 +40,7 @@ def scans_of(verb: Callable[[], Any]) -> list[Scan]:
 def statements_of(verb: Callable[[], Any]) -> list[str]:
     with rolled_back(), CaptureQueriesContext(connection) as captured:
         verb()
-    statements = [query["sql"] for query in captured.captured_queries]
+    statements = [statement for query in captured.captured_queries for statement in query["sql"].split(AND)]
     assert any("jobs_job" in statement for statement in statements), "the verb did not look at jobs at all"
     return [statement for statement in statements if not statement.startswith(TRANSACTION_WORDS)]
 

@@ -165,7 +165,7 @@ def test_a_slow_host_leaves_room_for_others(receiver: Receiver):
             assert let_go.wait(20)
             say(request, 204)
 
-        slow.answers = [wait_for_the_others, wait]
+        slow.answers = [wait_for_the_others, wait, wait, wait]
         assert deliver_all(slots=4) == DeliveryTally(delivered=7)
     assert {again(row).status for row in quick} == {"delivered"}
 

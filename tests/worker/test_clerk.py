@@ -125,8 +125,7 @@ class Office:
         """Hand outcomes in, and wait until they are answered: the statuses that their jobs took."""
         before = len(self.finished)
         with self.clerk._wake:  # so that they lie on the tray together
-            for outcome in outcomes:
-                self.clerk.finish(outcome)
+            self.clerk.finish(outcomes)
         wait_until(lambda: len(self.finished) == before + len(outcomes))
         return [answer.status for answer in self.finished[before:]]
 
@@ -187,7 +186,7 @@ def test_it_signs_off_when_all_is_told_also_through_an_outage(office: Office, qu
     make_job()
     (job,) = office.claimed()
     queue.away["finish"] = queue.away["sign_off"] = 3
-    office.clerk.finish(Outcome.completed(job.claim))
+    office.clerk.finish([Outcome.completed(job.claim)])
     office.close()
     assert queue.calls[-2:] == ["finish", "sign_off"]
     assert reload(job.id).status == Status.COMPLETED
@@ -216,7 +215,7 @@ def test_giving_up_ends_it_although_the_queue_does_not_answer(office: Office, qu
     queue.away[call] = FOR_EVER
     {
         "claim": lambda: office.clerk.look(ClaimOrder(uuid4(), [], 1)),
-        "finish": lambda: office.clerk.finish(Outcome.completed(job.claim)),
+        "finish": lambda: office.clerk.finish([Outcome.completed(job.claim)]),
         "verify": lambda: office.clerk.ask(Asked(1, job.claim), lambda refused: None),
         "report": lambda: office.report(job.claim, progress=1),
     }[call]()

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -189,7 +188,7 @@ class Unprintable(Exception):
     ids=["NUL and surrogate", "ten megabytes", "broken __str__", "no text"],
 )
 def test_whatever_an_error_says_the_failure_is_recorded(kind: Register, attempt: Attempt, error, expected):
-    attempt.job = replace(attempt.job, kind=kind(raising(error)))
+    attempt.job = attempt.job._replace(kind=kind(raising(error)))
     finish_one(told(run(attempt)))
     job = reload(attempt.job.id)
     assert job.status == "pending"

@@ -19,8 +19,8 @@ def test_it_lists_what_is_held_and_not_what_was_dropped():
     first, second = a_claimed_job(), a_claimed_job()
     ledger = Ledger()
     ledger.add([first, second], 1.0)
-    ledger.drop(first.claim)
-    ledger.drop(first.claim)
+    ledger.drop([first.claim])
+    ledger.drop([first.claim])
     assert ledger.claims() == [second.claim]
 
 
@@ -28,7 +28,7 @@ def test_a_beat_that_was_under_way_does_not_bring_back_what_was_dropped_meanwhil
     job = a_claimed_job(lease=timedelta(seconds=30))
     ledger = Ledger()
     ledger.add([job], 100.0)
-    ledger.drop(job.claim)
+    ledger.drop([job.claim])
     ledger.renewed([job.claim], 120.0)
     assert ledger.claims() == []
     assert ledger.lease_ends_at(job) < 0  # long ago on any clock

@@ -53,7 +53,7 @@ def supervisor(ends: tuple[Connection, Connection]) -> Supervisor:
 @pytest.fixture
 def outbox(ends: tuple[Connection, Connection]) -> Iterator[Outbox]:
     """Open, and one that lets wait what may wait."""
-    outbox = Outbox(ends[1], on_broken=lambda: None)
+    outbox = Outbox(ends[1], is_busy=lambda: False, on_broken=lambda: None)
     outbox.start()
     yield outbox
     outbox.close()
@@ -138,6 +138,43 @@ def test_it_remembers_nothing_of_attempts_that_ended(outbox: Outbox, supervisor:
         pass
     outbox.close()
     assert (outbox._kept, outbox._news) == ({}, {})
+
+
+class Busy:
+    """A child that has more to do until the test says that it has not."""
+
+    def __init__(self, ends: tuple[Connection, Connection]) -> None:
+        self.more = True
+        self.outbox = Outbox(ends[1], is_busy=lambda: self.more, on_broken=lambda: None)
+
+
+@pytest.fixture
+def busy(ends: tuple[Connection, Connection], monkeypatch: pytest.MonkeyPatch) -> Iterator[Busy]:
+    monkeypatch.setattr(outbox_module, "GATHER", 3600)
+    busy = Busy(ends)
+    busy.outbox.start()
+    yield busy
+    busy.outbox.close()
+
+
+def test_while_there_is_more_to_do_the_ends_of_attempts_are_told_together(busy: Busy, supervisor: Supervisor):
+    for claim in (FIRST, SECOND):
+        busy.outbox.say(ended(claim))
+    assert not supervisor.pipe.poll(0.05)
+    busy.outbox.close()
+    assert supervisor.hears() == [ended(FIRST), ended(SECOND)]
+
+
+def test_who_waits_for_a_reply_does_not_wait_for_others_to_end(busy: Busy, supervisor: Supervisor):
+    busy.outbox.say(ended(SECOND))
+    busy.outbox.say(Asked(1, FIRST))
+    assert supervisor.hears() == [ended(SECOND), Asked(1, FIRST)]
+
+
+def test_when_there_is_no_more_to_do_an_end_is_told_at_once(busy: Busy, supervisor: Supervisor):
+    busy.more = False
+    busy.outbox.say(ended(FIRST))
+    assert supervisor.hears() == [ended(FIRST)]
 
 
 def test_when_the_supervisor_is_gone_it_ends_quietly_and_nobody_who_speaks_is_held_up(outbox: Outbox, ends):

@@ -9,18 +9,22 @@ A queryset stays what says which rows a statement touches. Where each call has a
     pending_in().rows(queue="slow")
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
+from json import JSONDecoder
 from typing import Any
 
 from django.db import connection, models
+from django.db.models.expressions import Col
 from django.db.models.sql import UpdateQuery
 
 from jobs.given import Given
 from jobs.lifecycle.sql.insert import column_of
+from jobs.lifecycle.sql.together import Bound
 
 MOST_SHAPES = 200  # of one statement; there are a handful
+DECODER = JSONDecoder()
 LIMIT = 1_234_567_890  # `[:LIMIT]` in a queryset: each call says its own `limit`
 
 
@@ -28,7 +32,7 @@ LIMIT = 1_234_567_890  # `[:LIMIT]` in a queryset: each call says its own `limit
 class Statement:
     sql: str
     parameters: tuple[Any, ...]
-    converters: tuple[tuple[int, Callable[..., Any], Any], ...] = ()
+    converters: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
 
     def run(self, **given: Any) -> int:
         """Returns how many rows it wrote."""
@@ -36,11 +40,15 @@ class Statement:
             cursor.execute(self.sql, self.filled_in(given))
             return int(cursor.rowcount)
 
-    def rows(self, **given: Any) -> Iterator[list[Any]]:
+    def bound(self, **given: Any) -> Bound:
+        """With its values, to be run later, together with others."""
+        return Bound(self.sql, self.filled_in(given))
+
+    def rows(self, **given: Any) -> Iterable[Sequence[Any]]:
         with connection.cursor() as cursor:
             cursor.execute(self.sql, self.filled_in(given))
             found = cursor.fetchall()
-        return map(self.converted, found)
+        return map(self.converted, found) if self.converters else found
 
     def filled_in(self, given: Mapping[str, Any]) -> list[Any]:
         return [
@@ -49,8 +57,9 @@ class Statement:
 
     def converted(self, row: tuple[Any, ...]) -> list[Any]:
         values = list(row)
-        for place, convert, expression in self.converters:
-            values[place] = convert(values[place], expression, connection)
+        for place, convert in self.converters:
+            if values[place] is not None:
+                values[place] = convert(values[place])
         return values
 
 
@@ -73,11 +82,20 @@ def select(rows: "models.QuerySet[Any, Any]") -> Statement:
     compiler = rows.query.get_compiler(connection=connection)
     sql, parameters = compiler.as_sql()
     converters = tuple(
-        (place, convert, expression)
+        (place, converter(expression, convert))
         for place, (several, expression) in compiler.get_converters([column for column, *_ in compiler.select]).items()
         for convert in several
     )
     return Statement(*with_limit(sql, parameters), converters)
+
+
+def converter(expression: Any, convert: Callable[..., Any]) -> Callable[[Any], Any]:
+    """What makes a value of what the driver returned."""
+    if isinstance(expression, Col) and isinstance(expression.output_field, models.JSONField):
+        return lambda text: DECODER.raw_decode(text)[0]  # four times as fast as by way of the field
+    if isinstance(expression.output_field, models.FloatField):
+        return float
+    return lambda value: convert(value, expression, connection)
 
 
 def with_limit(sql: str, parameters: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:

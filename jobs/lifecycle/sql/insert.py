@@ -5,6 +5,8 @@ from typing import Any
 
 from django.db import connection, models
 
+from jobs.lifecycle.sql.together import Bound
+
 Row = Sequence[Any]
 # One statement takes so many parameters at most (SQLite's limit is 32,766).
 MAX_PARAMETERS = 30_000
@@ -30,15 +32,14 @@ def insert_new(
     return inserted
 
 
-def insert(model: type[models.Model], columns: dict[str, str], rows: Sequence[Row]) -> None:
-    """As `insert_new`, where no row can meet another."""
-    with connection.cursor() as cursor:
-        for statement, parameters in inserts(model, columns, rows):
-            cursor.execute(statement, parameters)
+def insert_unless_known(model: type[models.Model], columns: dict[str, str], row: Row) -> Bound:
+    """One row, left out silently if it meets a unique index: how many were written tells."""
+    [insert] = inserts(model, columns, [row])
+    return Bound(f"{insert.sql} ON CONFLICT DO NOTHING", insert.parameters)
 
 
-def inserts(model: type[models.Model], columns: dict[str, str], rows: Sequence[Row]) -> Iterator[tuple[str, list[Any]]]:
-    """As few statements as there can be."""
+def inserts(model: type[models.Model], columns: dict[str, str], rows: Sequence[Row]) -> Iterator[Bound]:
+    """As few statements as there can be, for rows that cannot meet others."""
     table = connection.ops.quote_name(model._meta.db_table)
     names = ", ".join(column_of(model, field) for field in columns)
     values = "(" + ", ".join(columns.values()) + ")"
@@ -46,7 +47,8 @@ def inserts(model: type[models.Model], columns: dict[str, str], rows: Sequence[R
     for start in range(0, len(rows), size):
         chunk = rows[start : start + size]
         many = ", ".join([values] * len(chunk))
-        yield f"INSERT INTO {table} ({names}) VALUES {many}", [value for row in chunk for value in row]  # noqa: S608  names of our own columns
+        sql = f"INSERT INTO {table} ({names}) VALUES {many}"  # noqa: S608  names of our own columns
+        yield Bound(sql, [value for row in chunk for value in row])
 
 
 def column_of(model: type[models.Model], field: str) -> str:

@@ -1,0 +1,77 @@
+"""Statements that wait for no answer of each other: PostgreSQL gets them in one round trip."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+AND = "; -- and\n"
+
+
+class Bound(NamedTuple):
+    """A statement with its values."""
+
+    sql: str
+    parameters: Sequence[Any]
+
+
+class Done(NamedTuple):
+    """What became of a statement: how many rows it wrote or found, and those it returned."""
+
+    number: int
+    rows: list[tuple[Any, ...]]
+
+
+def run_together(statements: Sequence[Bound]) -> list[Done]:
+    """Run them one after the other. Outside of a transaction, PostgreSQL makes them one; elsewhere the caller must."""
+    with connection.cursor() as cursor:
+        if not one_string_may_hold_several():
+            return [executed(cursor, statement) for statement in statements]
+        cursor.execute(
+            AND.join(each.sql for each in statements), list(chain(*(each.parameters for each in statements)))
+        )
+        done = [answer_of(cursor)]
+        while cursor.nextset():
+            done.append(answer_of(cursor))
+        return done
+
+
+def one_string_may_hold_several() -> bool:
+    """Not where the server puts the values in: that protocol knows only one statement at a time."""
+    return connection.vendor == "postgresql" and not getattr(connection.features, "uses_server_side_binding", False)
+
+
+def executed(cursor: Any, statement: Bound) -> Done:
+    cursor.execute(statement.sql, statement.parameters)
+    return answer_of(cursor)
+
+
+def answer_of(cursor: Any) -> Done:
+    return Done(cursor.rowcount, cursor.fetchall() if cursor.description else [])
+
+
+class Writes:
+    """What a verb has decided to write: collected first, then run together."""
+
+    def __init__(self) -> None:
+        self._statements: list[Bound] = []
+        self._expected: dict[int, tuple[int, Callable[[int], Exception]]] = {}
+
+    def add(self, *statements: Bound) -> None:
+        self._statements += statements
+
+    def expect(self, rows: int, statement: Bound, otherwise: Callable[[int], Exception]) -> None:
+        """A statement that must write so many rows, or all is undone with the error made of their number."""
+        self._expected[len(self._statements)] = rows, otherwise
+        self._statements.append(statement)
+
+    def run(self) -> None:
+        if not self._statements:
+            return
+        statements, expected = self._statements, self._expected
+        self._statements, self._expected = [], {}
+        done = run_together(statements)
+        for place, (rows, otherwise) in expected.items():
+            if done[place].number != rows:
+                raise otherwise(done[place].number)

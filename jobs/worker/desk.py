@@ -1,0 +1,48 @@
+"""The desk: what this worker has claimed, until the queue has heard how it ended."""
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome
+from jobs.worker.clerk import Clerk
+from jobs.worker.display import Display
+from jobs.worker.housekeeping import Janitor, ends_workdir
+from jobs.worker.options import WorkerTally
+
+logger = logging.getLogger("jobs.worker")
+
+
+class Desk:
+    def __init__(self, clerk: Clerk, janitor: Janitor, display: Display) -> None:
+        self.clerk, self.janitor, self.display = clerk, janitor, display
+        self.unfinished: dict[ClaimRef, ClaimedJob] = {}
+        self.handed_in: set[ClaimRef] = set()  # of those, whose outcome the clerk has
+        self.tally = WorkerTally()
+
+    def take(self, jobs: Iterable[ClaimedJob]) -> None:
+        for job in jobs:
+            self.unfinished[job.claim] = job
+            self.display.started(job)
+
+    def hand_in(self, outcomes: Collection[Outcome]) -> None:
+        if outcomes:
+            self.handed_in.update(outcome.claim for outcome in outcomes)
+            self.clerk.finish(outcomes, self.unfinished)
+
+    def file(self, answers: Sequence[Answer]) -> None:
+        """The queue has taken outcomes, or refused them for good."""
+        for answer in answers:
+            self.handed_in.discard(answer.claim)
+            job = self.unfinished.pop(answer.claim, None)
+            if job is None:
+                continue
+            if answer.refused:
+                logger.warning("outcome refused job=%s reason=%r", job.id, str(answer.refused))
+            self.tally.count(answer.status)
+            self.display.finished(job, answer)
+        over = ends_workdir()
+        self.janitor.remove_workdirs([answer.claim.job_id for answer in answers if answer.status in over])
+
+    def untold(self, given: Collection[ClaimRef]) -> list[ClaimRef]:
+        """What nobody has been given, and of which nothing was said."""
+        return [claim for claim in self.unfinished if claim not in given and claim not in self.handed_in]
