@@ -1,13 +1,14 @@
 """Who tried to log in, from where, and whether it worked: as digests, for people type passwords where names belong."""
 
 from django.db import models
+from django.db.models.functions import Now
 
 
 class LoginAttempt(models.Model):
     name = models.CharField(max_length=64)
     address = models.CharField(max_length=64)
     succeeded = models.BooleanField(default=False)
-    at = models.DateTimeField(db_default=models.functions.Now())
+    at = models.DateTimeField(db_default=Now())
 
     class Meta:
         indexes = [
