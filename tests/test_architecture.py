@@ -22,7 +22,11 @@ SQL_WRITE = re.compile(r"\s*(INSERT\s+INTO|UPDATE\s+\S+\s+SET|DELETE\s+FROM|TRUN
 
 # Who writes rows, and which: the queue's verbs all of the queue's, the videos' verbs videos and nothing of a job. They
 # are told by the name that a call begins with, so a row of a video is called `video` there.
-WRITERS = {"jobs/lifecycle/": None, "jobs/videos/lifecycle/": {"Video", "VideoQuality", "video"}}
+WRITERS = {
+    "jobs/lifecycle/": None,
+    "jobs/videos/lifecycle/": {"Video", "VideoQuality", "video"},
+    "project/login/limits.py": {"LoginAttempt", "attempt"},
+}
 
 # What else is called so, and has nothing to do with rows.
 NOT_ROWS = {
