@@ -15,7 +15,7 @@ from jobs.selectors.clock import database_now
 from jobs.selectors.transactions import open_transactions
 
 OLDEST = 150_000
-OF_A_WORKER = 5  # connections, beside those of its slots: docs/operations.md
+OF_A_WORKER = 5  # connections, beside those of its slots: docs/operations/database.md
 LONGEST_IDLE = 60.0  # seconds
 CLOCK_TOLERANCE = 5.0
 LOOK = "SELECT pid, usename, state, xact_start, left(query, 60) FROM pg_stat_activity ORDER BY xact_start"

@@ -6,7 +6,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0006_webhooks'),
+        ("jobs", "0007_workflows"),
+        ("jobs", "0008_retention"),
     ]
 
     operations = [

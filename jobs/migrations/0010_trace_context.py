@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0007_alerts'),
+        ('jobs', '0009_alerts'),
     ]
 
     operations = [
