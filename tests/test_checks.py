@@ -30,9 +30,9 @@ CONTRADICTIONS = [
     ({"WEBHOOK_TRIES": 0}, "jobs.E032", ["JOBS_WEBHOOK_TRIES is 0", "Set it to 5"]),
     ({"WEBHOOK_PROGRESS": 101}, "jobs.E033", ["JOBS_WEBHOOK_PROGRESS is 101", "step in percent"]),
     ({"WEBHOOK_CA_FILE": "/no/such.pem"}, "jobs.E034", ["JOBS_WEBHOOK_CA_FILE is '/no/such.pem'", "cannot be read"]),
-    ({"ALERT_WEBHOOK_URL": "slack"}, "jobs.E040", ["JOBS_ALERT_WEBHOOK_URL must begin with", "leave it empty"]),
-    ({"ALERT_TIMEOUT": 0}, "jobs.E041", ["JOBS_ALERT_TIMEOUT is 0", "Set it to 10"]),
-    ({"ALERT_TRIES": 0}, "jobs.E042", ["JOBS_ALERT_TRIES is 0", "Set it to 5"]),
+    ({"ALERT_WEBHOOK_URL": "slack"}, "jobs.E050", ["JOBS_ALERT_WEBHOOK_URL must begin with", "leave it empty"]),
+    ({"ALERT_TIMEOUT": 0}, "jobs.E051", ["JOBS_ALERT_TIMEOUT is 0", "Set it to 10"]),
+    ({"ALERT_TRIES": 0}, "jobs.E052", ["JOBS_ALERT_TRIES is 0", "Set it to 5"]),
     ({"MAX_RUNTIME": 1e-9}, "jobs.E011", ["JOBS_MAX_RUNTIME is 1e-09 s", "empty", "0.001"]),
 ]
 

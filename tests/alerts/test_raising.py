@@ -49,7 +49,8 @@ def test_it_is_taken_once_with_all_that_is_to_be_sent():
 def test_the_same_is_not_sent_again_within_the_cooldown_and_the_next_says_how_often_it_was_raised():
     raise_one()
     record_alert(taken(), [])
-    raise_one(text="deeper"), raise_one(text="deepest")
+    raise_one(text="deeper")
+    raise_one(text="deepest")
     assert take_alert() is None
     later(301)
     assert take_alert() is None, "it is sent when it is raised, not when the cooldown is over"
@@ -61,7 +62,9 @@ def test_the_same_is_not_sent_again_within_the_cooldown_and_the_next_says_how_of
 
 
 def test_other_keys_and_other_names_are_other_alerts():
-    raise_one("mail"), raise_one("media"), raise_one("mail", name=AlertName.NO_CLAIMS)
+    raise_one("mail")
+    raise_one("media")
+    raise_one("mail", name=AlertName.NO_CLAIMS)
     assert {(alert.name, alert.key) for alert in (taken(), taken(), taken())} == {
         ("queue_depth_high", "mail"), ("queue_depth_high", "media"), ("no_claims", "mail"),
     }  # fmt: skip
@@ -116,7 +119,8 @@ def test_one_whose_sender_died_is_taken_over_and_the_dead_records_nothing():
 
 
 def test_totals_only_grow_also_when_old_alerts_are_forgotten():
-    raise_one(), raise_one()
+    raise_one()
+    raise_one()
     record_alert(taken(), [])
     later(8 * 86_400)
     forget_old_alerts()

@@ -21,7 +21,7 @@ FOLDER = Path(settings.BASE_DIR) / "docs" / "monitoring"
 PAGE = (FOLDER.parent / "monitoring.md").read_text()
 NAME = re.compile(r"\bjobyard_[a-z_]+\b")
 VALUE = re.compile(r'(\w+)=~?"([^"$]+)"')
-VALUES = {
+VALUES: dict[str, set[str]] = {
     "event": set(EventName),
     "status": set(WorkerStatus),
     "state": {*Bucket, *ShownState},

@@ -37,7 +37,9 @@ same alert is not sent again within JOBS_ALERT_COOLDOWN, whoever looks."""
         self.show(look, f"Sent: {counted(look.sent, 'alert')}." + told_of_failures(look))
 
     def show(self, look: Look, last: str) -> None:
-        raised = [{"name": each.name, "key": each.key, "text": each.text, "grave": each.grave} for each in look.raised]
+        raised: list[dict[str, Any]] = [
+            {"name": each.name, "key": each.key, "text": each.text, "grave": each.grave} for each in look.raised
+        ]
         rows = [[each["name"], each["key"], each["text"]] for each in raised]
         self.answer(
             {"raised": raised, "sent": look.sent, "not_sent": look.not_sent},
