@@ -1,6 +1,6 @@
 """Wake-ups side by side: from enqueue to the handler's first line on an idle worker, by NOTIFY, by Redis, by polling.
 
-    python -m benchmarks.waking --samples 100
+python -m benchmarks.waking --samples 100
 """
 
 import argparse
