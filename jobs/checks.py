@@ -1,5 +1,6 @@
 """System checks: settings that cannot work are refused with the setting, its value and the fix."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
 from jobs.conf import all_settings, conf
+from jobs.dispatch import link
+from jobs.web_address import problem_with
 
 LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
 
@@ -18,7 +21,14 @@ LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
 @checks.register("jobs")
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
     unreadable = list(unreadable_settings())
-    return unreadable or [*absurd_durations(), *contradictions(), *engine_problems()]
+    return unreadable or [
+        *absurd_durations(),
+        *contradictions(),
+        *webhook_problems(),
+        *alert_problems(),
+        *engine_problems(),
+        *dispatch_problems(),
+    ]
 
 
 @checks.register("jobs")
@@ -97,6 +107,55 @@ def contradictions() -> Iterator[checks.CheckMessage]:
             yield checks.Error(problem, hint=fix, id=f"jobs.{number}")
 
 
+def webhook_problems() -> Iterator[checks.CheckMessage]:
+    url = conf.WEBHOOK_URL
+    unusable = problem_with(url, conf.web_policy) if url else ""
+    rules = [
+        ("E030", bool(unusable), f"JOBS_WEBHOOK_URL {unusable}.", "Give another URL, or allow its host."),
+        (
+            "E031",
+            conf.WEBHOOK_TIMEOUT == 0,
+            "JOBS_WEBHOOK_TIMEOUT is 0: no request could end in time.",
+            "Set it to 10.",
+        ),
+        ("E032", conf.WEBHOOK_TRIES == 0, "JOBS_WEBHOOK_TRIES is 0: nothing would ever be sent.", "Set it to 5."),
+        (
+            "E033",
+            conf.WEBHOOK_PROGRESS > 100,
+            f"JOBS_WEBHOOK_PROGRESS is {conf.WEBHOOK_PROGRESS}, but it is a step in percent.",
+            "Set it to 10, or to 0 for no messages about progress.",
+        ),
+        (
+            "E034",
+            bool(conf.WEBHOOK_CA_FILE) and not os.access(conf.WEBHOOK_CA_FILE, os.R_OK),
+            f"JOBS_WEBHOOK_CA_FILE is {conf.WEBHOOK_CA_FILE!r}, which cannot be read.",
+            "Name a file with certificates in PEM, or leave it empty.",
+        ),
+    ]
+    for number, broken, problem, fix in rules:
+        if broken:
+            yield checks.Error(problem, hint=fix, id=f"jobs.{number}")
+    if url and not conf.WEBHOOK_SECRET:
+        yield checks.Warning(
+            "JOBS_WEBHOOK_URL is set and JOBS_WEBHOOK_SECRET is not: nobody can tell whether a message is from you.",
+            hint="Put whsec_ and 32 random bytes in base64 into the environment; docs/webhooks.md says how.",
+            id="jobs.W030",
+        )
+
+
+def alert_problems() -> Iterator[checks.CheckMessage]:
+    """The address may be private and without TLS, for only an operator can write it; but it must be one."""
+    unusable = problem_with(conf.ALERT_WEBHOOK_URL) if conf.ALERT_WEBHOOK_URL else ""
+    rules = [
+        ("E040", bool(unusable), f"JOBS_ALERT_WEBHOOK_URL {unusable}.", "Give another URL, or leave it empty."),
+        ("E041", conf.ALERT_TIMEOUT == 0, "JOBS_ALERT_TIMEOUT is 0: no alert could be sent in time.", "Set it to 10."),
+        ("E042", conf.ALERT_TRIES == 0, "JOBS_ALERT_TRIES is 0: no alert would ever be sent.", "Set it to 5."),
+    ]
+    for number, broken, problem, fix in rules:
+        if broken:
+            yield checks.Error(problem, hint=fix, id=f"jobs.{number}")
+
+
 def engine_problems() -> Iterator[checks.CheckMessage]:
     if connection.vendor not in ("postgresql", "sqlite"):
         yield checks.Error(
@@ -111,4 +170,16 @@ def engine_problems() -> Iterator[checks.CheckMessage]:
             "or fail with 'database is locked'.",
             hint="Add OPTIONS = {'transaction_mode': 'IMMEDIATE', 'timeout': 20} to DATABASES.",
             id="jobs.E009",
+        )
+
+
+def dispatch_problems() -> Iterator[checks.CheckMessage]:
+    """What can be known without asking Redis; whether it answers is asked by each worker that starts."""
+    reason = link.what_is_missing() if conf.DISPATCH in link.BY_REDIS else ""
+    if reason:
+        level = checks.Error if conf.DISPATCH == "redis" else checks.Warning
+        yield level(
+            f"JOBS_DISPATCH is {conf.DISPATCH}, but {reason}.",
+            hint="Put that right, or set JOBS_DISPATCH=auto.",
+            id="jobs.E040" if conf.DISPATCH == "redis" else "jobs.W040",
         )

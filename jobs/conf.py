@@ -12,6 +12,9 @@ from typing import Generic, TypeVar, overload
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from jobs.list_settings import parse_allowed, parse_ports, parse_secrets
+from jobs.web_address import Allowed, Policy
+
 T = TypeVar("T")
 PREFIX = "JOBS_"
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -46,6 +49,19 @@ class Setting(Generic[T]):
             return self.parse(raw)
         except (TypeError, ValueError, OverflowError) as error:
             raise ImproperlyConfigured(f"{key} is {raw!r}, but it must be {error}.") from error
+
+
+class EnvironmentSecret(Setting[T]):
+    """Read from the environment alone, so that it ends up in no repository; its value is in no message."""
+
+    def read(self) -> T:
+        key = PREFIX + self.name
+        if hasattr(settings, key):
+            raise ImproperlyConfigured(f"{key} is in Django's settings, but it is read from the environment alone.")
+        try:
+            return self.parse(os.environ.get(key, ""))
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{key} cannot be used: it must be {error}.") from None
 
 
 def parse_seconds(raw: object) -> float:
@@ -157,6 +173,9 @@ class Conf:
     RETENTION_FAILED = seconds(90 * DAY, "Failed jobs are marked stale after this; 0 = never.")
     RETENTION_CANCELLED = seconds(30 * DAY, "Cancelled jobs are marked stale after this; 0 = never.")
     RETENTION_STALE_FOR = seconds(7 * DAY, "Stale jobs, and workers gone for as long, are deleted after this.")
+    PRUNE_INTERVAL = seconds(
+        3600, "How often the workers, one of them at a time, delete what is old; 0 = only `prune_jobs` does."
+    )
     RETENTION_STATISTICS = seconds(8 * DAY, "What happened minute by minute is kept for this long.")
     DISPATCH = Setting(
         "auto",
@@ -177,7 +196,8 @@ class Conf:
     )
     PERIODIC_CATCH_UP_LIMIT = count(10, "ticks", "With `all`, no more than these, the latest ones, are made up for.")
     PERIODIC_GRACE = seconds(60, "A tick that is found later than this was missed.")
-    REDIS_URL = text("", "The Redis that carries wake-ups; empty = none.")
+    REDIS_URL = text("", "The Redis that carries wake-ups with JOBS_DISPATCH redis or hybrid; empty = none.")
+    REDIS_PREFIX = text("jobyard", "What the names of our streams and channels in Redis begin with.")
     REDIS_POOL_SIZE = count(10, "connections", "How many connections to Redis a process keeps.")
     SSE_PING = seconds(30, "How often an idle event stream sends a sign of life.")
     SSE_RECONNECT = seconds(3, "After how long a browser reconnects to the event stream.")
@@ -185,9 +205,42 @@ class Conf:
     SSE_MAX_AGE = seconds(900, "An event stream ends after this, and whether its reader may still read is asked anew.")
     SSE_READERS = count(500, "streams", "How many event streams a web process holds at once.")
     ALERT_WEBHOOK_URL = text("", "Where alerts are sent; empty = nowhere.")
+    ALERT_FORMAT = Setting(
+        "json", parse_choice("json", "slack", "discord"), "json, slack or discord", "What the receiver understands."
+    )
+    ALERT_WORKERS = flag(False, "Whether it is told, too, when a worker starts or signs off.")
+    ALERT_TRIES = count(5, "tries", "How often an alert is sent at most until its receiver takes it.")
+    ALERT_LONG_TRANSACTION = seconds(
+        600, "A transaction of PostgreSQL that is open for longer raises an alert; 0 = never."
+    )
     ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
     ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
     ALERT_DEPTH = count(10_000, "jobs", "More jobs waiting in a queue than this raise an alert.")
+    WEBHOOK_URL = text(
+        "", "Where the ends of jobs are announced whose kind and enqueuer name no other URL; empty = nowhere."
+    )
+    WEBHOOK_SECRET: EnvironmentSecret[tuple[bytes, ...]] = EnvironmentSecret(
+        (), parse_secrets, "whsec_…", "Signs what is sent; several with commas between them while one is replaced."
+    )
+    WEBHOOK_ALLOW = Setting(
+        Allowed(), parse_allowed, "hosts and networks", "Who may be called although private, by http or on any port."
+    )
+    WEBHOOK_PORTS = Setting(frozenset({443, 8443}), parse_ports, "ports", "The ports that others are called on.")
+    WEBHOOK_CA_FILE = text("", "Certificate authorities of your own (PEM), beside those of the system.")
+    WEBHOOK_TIMEOUT = seconds(
+        10, "How long a request may take in all, from the first look-up to the end of the answer."
+    )
+    WEBHOOK_TRIES = count(5, "requests", "How often a message is sent at most until it is answered with 2xx.")
+    WEBHOOK_BACKOFF = seconds(15, "The wait before the second try; each further one is five times as long.")
+    WEBHOOK_GIVE_UP = seconds(DAY, "A message that could not be delivered for so long is given up.")
+    WEBHOOK_BREAKER = count(5, "failures", "After so many in a row a host is left alone for a while; 0 = never.")
+    WEBHOOK_BREAKER_PAUSE = seconds(30, "For how long at first; it doubles, to ten times this at most.")
+    WEBHOOK_PROGRESS = count(0, "percent", "Progress is announced at each multiple of this; 0 = not at all.")
+    WEBHOOK_MAX_RESULT = count(64 * 1024, "bytes", "A larger result, as JSON, is left out of a message.")
+    WEBHOOK_CONCURRENCY = count(8, "requests", "How many a worker has under way at once; 0 = workers deliver nothing.")
+    RETENTION_WEBHOOKS = seconds(
+        30 * DAY, "Messages that were delivered or given up are deleted after this; 0 = never."
+    )
     ALERT_ERROR_RATE = Setting(
         0.1, parse_share, "share", "A larger share of a queue's jobs that failed within an hour raises an alert."
     )
@@ -227,6 +280,11 @@ class Conf:
     @property
     def gpu_wait(self) -> float:
         return 2 * self.HEARTBEAT_INTERVAL if self.GPU_WAIT is None else self.GPU_WAIT
+
+    @property
+    def web_policy(self) -> Policy:
+        """Whom we call."""
+        return Policy(self.WEBHOOK_ALLOW, self.WEBHOOK_PORTS)
 
 
 conf = Conf()

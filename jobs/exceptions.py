@@ -1,6 +1,8 @@
 """The error tree. A class's docstring is its message; what it is about comes as keywords."""
 
 import inspect
+from collections.abc import Iterable
+from typing import Any
 
 
 class JobyardError(Exception):
@@ -101,6 +103,16 @@ class RetryLater(JobyardError):
         self.count = count
 
 
+class WaitFor(JobyardError):
+    """Raised or returned by a handler: give the slot up, and begin anew when jobs that it spawned have ended."""
+
+    def __init__(self, children: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self.waits_for = (
+            None if children is None else tuple(child if isinstance(child, int) else child.id for child in children)
+        )
+
+
 class CommandFailed(JobyardError):
     """{program} failed: {how}.{last_words}"""
 
@@ -120,3 +132,11 @@ class CommandTimedOut(CommandFailed):
 
 class FolderRefused(JobyardError):
     """The work directory {path} cannot be used: {why}. Set JOBS_WORK_DIR to a directory of the worker's own user."""
+
+
+class SendFailed(JobyardError):
+    """The request failed: {why}."""
+
+
+class SendRefused(SendFailed):
+    """Nothing was sent: the URL {why}."""

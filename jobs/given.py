@@ -63,6 +63,27 @@ class OwnJson(Func):
         return sql, (GivenJson(self.name), *parameters)
 
 
+class OwnText(OwnJson):
+    """Each row's own text, out of `{id: text}`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.output_field = models.TextField()
+
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **context: Any) -> tuple[str, tuple[Any, ...]]:
+        sql, parameters = super().as_sql(compiler, connection, *args, **context)
+        return sql.removesuffix("::jsonb"), parameters
+
+
+class AsStored(Func):
+    """A JSON column as it is, to be copied into another: a SELECT of one would give its text."""
+
+    template = "%(expressions)s"
+
+    def select_format(self, compiler: Any, sql: str, params: Any) -> tuple[str, Any]:
+        return sql, params
+
+
 class Among(Func):
     """`column IN (…)` with one parameter, however many values: a thousand need no parsing then."""
 

@@ -1,6 +1,7 @@
 """Short ways to the rows a test needs, all through the verbs, and time that passes when a test says so."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -28,6 +29,8 @@ from jobs.models import (
     QueueTotal,
     ServiceBeat,
     Turn,
+    WebhookDelivery,
+    WebhookHost,
     Worker,
 )
 from jobs.process_identity import ProcessIdentity
@@ -36,7 +39,9 @@ from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
-AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit)
+AGEING: tuple[type[Model], ...] = (
+    Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit, WebhookDelivery, WebhookHost,
+)  # fmt: skip
 
 
 def make_worker(
@@ -99,6 +104,12 @@ def ticks_of(periodic: PeriodicJob) -> list[str]:
     """What became of its ticks, oldest first."""
     ticks = PeriodicTick.objects.filter(periodic=periodic).order_by("tick_at")
     return [tick.outcome for tick in ticks]
+
+
+def end(job: Job, outcome: Callable[..., Outcome] = Outcome.completed, **terms: Any) -> Job:
+    """Let a ready job be run, and end so; for a failure, say `error=`."""
+    finish_one(outcome(claimed(make_worker(), job), **terms))
+    return reload(job)
 
 
 def reload(job: Job | ClaimRef | int) -> Job:

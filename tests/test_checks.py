@@ -26,6 +26,13 @@ CONTRADICTIONS = [
     ({"BACKOFF_BASE": 20, "BACKOFF_CAP": 19}, "jobs.E006", ["JOBS_BACKOFF_CAP is 19", "JOBS_BACKOFF_BASE (20", "20"]),
     ({"POLL_INTERVAL": 0}, "jobs.E007", ["JOBS_POLL_INTERVAL is 0", "Set it to 1"]),
     ({"CLAIM_DURATION": 1e300}, "jobs.E010", ["JOBS_CLAIM_DURATION is 1e+300 s", "ten years", "315360000"]),
+    ({"WEBHOOK_TIMEOUT": 0}, "jobs.E031", ["JOBS_WEBHOOK_TIMEOUT is 0", "Set it to 10"]),
+    ({"WEBHOOK_TRIES": 0}, "jobs.E032", ["JOBS_WEBHOOK_TRIES is 0", "Set it to 5"]),
+    ({"WEBHOOK_PROGRESS": 101}, "jobs.E033", ["JOBS_WEBHOOK_PROGRESS is 101", "step in percent"]),
+    ({"WEBHOOK_CA_FILE": "/no/such.pem"}, "jobs.E034", ["JOBS_WEBHOOK_CA_FILE is '/no/such.pem'", "cannot be read"]),
+    ({"ALERT_WEBHOOK_URL": "slack"}, "jobs.E040", ["JOBS_ALERT_WEBHOOK_URL must begin with", "leave it empty"]),
+    ({"ALERT_TIMEOUT": 0}, "jobs.E041", ["JOBS_ALERT_TIMEOUT is 0", "Set it to 10"]),
+    ({"ALERT_TRIES": 0}, "jobs.E042", ["JOBS_ALERT_TRIES is 0", "Set it to 5"]),
     ({"MAX_RUNTIME": 1e-9}, "jobs.E011", ["JOBS_MAX_RUNTIME is 1e-09 s", "empty", "0.001"]),
 ]
 
@@ -39,8 +46,25 @@ def test_a_contradiction_names_the_setting_the_value_and_the_fix(settings, value
     assert [word for word in words if word not in f"{message.msg} {message.hint}"] == []
 
 
+def test_a_webhook_for_all_must_be_one_that_is_called_and_should_be_signed(settings, monkeypatch):
+    settings.JOBS_WEBHOOK_URL = "https://10.0.0.1/"
+    [unusable, unsigned] = check_settings()
+    assert (unusable.id, unsigned.id) == ("jobs.E030", "jobs.W030")
+    assert "JOBS_WEBHOOK_URL leads to 10.0.0.1, which is private" in unusable.msg
+    settings.JOBS_WEBHOOK_ALLOW = ["10.0.0.0/8"]
+    monkeypatch.setenv("JOBS_WEBHOOK_SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    assert ids() == []
+
+
 @pytest.mark.parametrize(
-    "values", [{"HEARTBEAT_INTERVAL": 60}, {"WORKER_OFFLINE_THRESHOLD": 30}, {"BACKOFF_CAP": 10}, {"BACKOFF_BASE": 0}]
+    "values",
+    [
+        {"ALERT_WEBHOOK_URL": "http://127.0.0.1:9093/hook"},
+        {"HEARTBEAT_INTERVAL": 60},
+        {"WORKER_OFFLINE_THRESHOLD": 30},
+        {"BACKOFF_CAP": 10},
+        {"BACKOFF_BASE": 0},
+    ],
 )
 def test_values_at_the_edge_work(settings, values):
     for name, value in values.items():

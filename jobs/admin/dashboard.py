@@ -21,7 +21,9 @@ from jobs.selectors.worker_list import jobs_of_workers, latest_workers
 from jobs.states import LIVE_WORKER, Bucket
 
 MOST_RUNNING, MOST_WORKERS = 20, 24
-MEDIA = Media(css={"all": ["jobs/admin.css", "jobs/dashboard.css"]}, js=["jobs/admin.js", "jobs/dashboard.js"])
+MEDIA = Media(
+    css={"all": ["jobs/admin.css", "jobs/dashboard.css"]}, js=["jobs/admin.js", "jobs/live.js", "jobs/dashboard.js"]
+)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ class JobAdmin(ReadOnlyAdmin):
         except JobNotFound as error:
             raise Http404(str(error)) from None
         actions = [action for action in self.allowed(request) if action.fits(job.state)]
-        context = self.page_context(request, str(job), actions=actions, **page_context(job))
+        may_send = request.user.has_perm("jobs.change_webhookdelivery")
+        context = self.page_context(request, str(job), actions=actions, may_send=may_send, **page_context(job))
         return TemplateResponse(request, "jobs/admin/job.html", context)
 
     def allowed(self, request: HttpRequest) -> list[Action]:

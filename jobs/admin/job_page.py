@@ -10,8 +10,10 @@ from django.template.defaultfilters import filesizeformat
 from jobs.models import JobEvent, Worker
 from jobs.readable import full_time, human_duration
 from jobs.selectors.clock import database_now
+from jobs.selectors.deliveries import deliveries_of
 from jobs.selectors.limits import why_waiting
 from jobs.selectors.timeline import latest_events
+from jobs.selectors.workflows import workflow_of
 from jobs.states import EventName
 
 MOST_EVENTS = 500
@@ -36,12 +38,14 @@ def page_context(job: Any) -> dict[str, Any]:
         "now": now,
         "facts": list(facts(job)),
         "waits_for": why_waiting([job]).get(job.pk, ""),
+        "workflow": workflow_of(job),
         "moments": [(name, moment) for name, moment in moments(job) if moment],
         "claim": claim(job, now),
         "holder": workers.get(job.last_worker_id),
         "known_workers": set(workers),
         "phases": list(job.phases.select_related("job")),
         "qualities": list(job.qualities.all()),
+        "deliveries": deliveries_of(job.pk),
         "documents": [(name, value) for name, value in documents(job) if value not in (None, {})],
         "chapters": chapters(events[-MOST_EVENTS:]),
         "cut": len(events) > MOST_EVENTS,

@@ -6,10 +6,10 @@ from typing import Any
 
 from jobs.exceptions import InvalidInput
 from jobs.states import Accelerator
+from jobs.web_address import problem_with
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 BACKOFF = re.compile(r"(fixed|linear|exponential)(:\d+(\.\d*)?){0,2}|")
-WEB_ADDRESS = re.compile(r"https?://\S+|")
 ISOLATIONS = ("thread", "process")
 LONGEST_LEASE = 7 * 86_400
 LONGEST_RUNTIME = 10**9
@@ -39,6 +39,14 @@ def is_text(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
 
 def is_one_of(*choices: str) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and value in choices
+
+
+def is_web_address(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not (value and problem_with(value)))
+
+
+def is_step(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100)
 
 
 def is_errors(value: Any) -> bool:
@@ -81,7 +89,8 @@ CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "text of at most 200 characters, or a function",
     ),
     "slots": (is_slots, f"a whole number from 1 to {MOST_SLOTS}"),
-    "webhook_url": (is_text(WEB_ADDRESS), "an address that begins with http:// or https://"),
+    "webhook_url": (is_web_address, "None, '', or an address that begins with http:// or https:// and names a host"),
+    "webhook_progress": (is_step, "None or a whole number of percent from 0 (none) to 100"),
     "fatal_on": (is_errors, ERRORS),
     "retry_on": (is_errors, ERRORS),
     "on_complete": (is_hook, HOOK),

@@ -53,7 +53,8 @@ class Kind:
     accelerator: Accelerator = Accelerator.NONE
     limit_key: str | Callable[[Any], str] = ""  # a function is given the payload
     slots: int = 1  # how many slots of a worker one of them takes
-    webhook_url: str = ""
+    webhook_url: str | None = None  # "": none, whatever the setting says
+    webhook_progress: int | None = None  # at each multiple of so many percent it is told; 0: not at all
     fatal_on: tuple[type[BaseException], ...] = ()
     retry_on: tuple[type[BaseException], ...] = ()
     on_complete: Function | None = None

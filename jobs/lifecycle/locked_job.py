@@ -38,6 +38,8 @@ class LockedJob:
     subject: str
     scope: str
     limit_key: str
+    awaited: bool
+    webhook_url: str
     age: float  # seconds: while it waits, since it was due; while it runs, since it began
     limited: bool  # whether a limit may concern it
 

@@ -16,7 +16,7 @@ from django.db.models.functions import Now as StatementNow
 
 from jobs.conf import conf
 from jobs.db import Now, transactional
-from jobs.lifecycle import counts, events, grace, limits, transition, turns
+from jobs.lifecycle import counts, events, grace, limits, transition, turns, waiting
 from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
 from jobs.lifecycle.workers import refresh_status
 from jobs.models import Claim, Job, Worker
@@ -105,6 +105,7 @@ def tidy() -> None:
     counts.fold()
     turns.forget_old()
     limits.sweep()
+    transition.settle(waiting.mend())
     still_held = Job.objects.running().values("claim_id")
     Claim.objects.filter(made_at__lt=StatementNow() - CLAIMS_KEPT).exclude(pk__in=still_held).delete()
 

@@ -1,7 +1,9 @@
 """The tables. Reads live in `jobs.selectors`, writes of job state in `jobs.lifecycle`."""
 
+from jobs.models.alert import Alert, AlertReading, AlertTotal
 from jobs.models.api_token import ApiToken
 from jobs.models.claim import Claim
+from jobs.models.dependency import Dependency, DependencyQuerySet
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
 from jobs.models.limit import Limit
@@ -12,11 +14,18 @@ from jobs.models.queue import Queue, QueueDelta, QueueTotal
 from jobs.models.service_beat import ServiceBeat
 from jobs.models.tally import MinuteTally, TotalTally
 from jobs.models.turn import Turn
+from jobs.models.webhook import DeliveryQuerySet, WebhookDelivery, WebhookHost, WebhookTry
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
+    "Alert",
+    "AlertReading",
+    "AlertTotal",
     "ApiToken",
     "Claim",
+    "DeliveryQuerySet",
+    "Dependency",
+    "DependencyQuerySet",
     "Job",
     "JobEvent",
     "JobQuerySet",
@@ -33,6 +42,9 @@ __all__ = [
     "ServiceBeat",
     "TotalTally",
     "Turn",
+    "WebhookDelivery",
+    "WebhookHost",
+    "WebhookTry",
     "Worker",
     "WorkerQuerySet",
 ]

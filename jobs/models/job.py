@@ -27,7 +27,8 @@ KEEPS_KEY = Q(dedupe_key__isnull=False) & (Q(status__in=ACTIVE) | Q(unique_ever=
 
 # By status, in the words of the partial indexes, so that a few jobs are found without reading the finished ones.
 IN_STATUS = {
-    Status.PENDING: Q(status=Status.PENDING) & (Q(hold=Hold.NONE) | Q(hold=Hold.SCHEDULED) | Q(hold=Hold.LIMITED)),
+    Status.PENDING: Q(status=Status.PENDING)
+    & (Q(hold=Hold.NONE) | Q(hold=Hold.SCHEDULED) | Q(hold=Hold.LIMITED) | Q(hold=Hold.WAITING)),
     # As an expression: the lookup `worker__isnull` would lose jobs whose worker's row is gone in a join with workers.
     Status.RUNNING: Q(status=Status.RUNNING) & Q(IsNull(F("worker_id"), False)),
     **{ended: Q(status=ended) & (Q(stale_at=None) | Q(stale_at__isnull=False)) for ended in TERMINAL},
@@ -88,6 +89,10 @@ class JobQuerySet(models.QuerySet["Job"]):
         """What is held back until its time comes, the next one first."""
         return self.filter(status=Status.PENDING, hold=Hold.SCHEDULED).order_by("run_after")
 
+    def waiting(self) -> "JobQuerySet":
+        """What is held back until other jobs have ended."""
+        return self.filter(status=Status.PENDING, hold=Hold.WAITING)
+
     def due(self) -> "JobQuerySet":
         """Scheduled jobs whose time has come."""
         return self.scheduled().filter(run_after__lte=StatementNow())
@@ -106,6 +111,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         stalled = Q(started_at__lt=quiet) & (Q(progressed_at=None) | Q(progressed_at__lt=quiet))
         return self.annotate(
             state=Case(
+                When(status=Status.PENDING, hold=Hold.WAITING, then=Value(ShownState.SCHEDULED)),
                 When(status=Status.PENDING, attempt__gt=0, then=Value(ShownState.RETRYING)),
                 When(status=Status.PENDING, run_after__gt=Now(), then=Value(ShownState.SCHEDULED)),
                 When(status=Status.PENDING, then=Value(ShownState.UNCLAIMED)),
@@ -153,6 +159,10 @@ class Job(models.Model):
     held_by = models.CharField(
         max_length=210, blank=True, default="", db_default="", help_text="The limit that had no room when it was met."
     )
+    waits_for = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="How many jobs it waits for; they are in the table of dependencies."
+    )
+    awaited = models.BooleanField(default=False, db_default=False, help_text="Whether other jobs wait for its end.")
     priority = models.SmallIntegerField(default=0, help_text="−100 … 100; higher goes first.")
     run_after = models.DateTimeField(db_default=StatementNow(), help_text="Not before this.")
     accelerator = models.CharField(max_length=10, choices=choices_of(Accelerator), default=Accelerator.NONE, blank=True)
@@ -166,6 +176,9 @@ class Job(models.Model):
         help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown.",
     )
     webhook_url = models.CharField(max_length=500, blank=True, default="")
+    trace_context = models.CharField(  # noqa: DJ001  NULL takes no room, and nearly all are
+        max_length=60, null=True, blank=True, help_text="The W3C traceparent of whoever enqueued it."
+    )
 
     # Who has it
     claim_id = models.UUIDField(null=True, blank=True)
@@ -253,6 +266,7 @@ class Job(models.Model):
             models.Index(
                 fields=["limit_key"], name="job_running_key", condition=Q(worker__isnull=False) & ~Q(limit_key="")
             ),
+            models.Index(fields=["id"], name="job_waiting", condition=Q(status=Status.PENDING, hold=Hold.WAITING)),
             models.Index(fields=["run_after"], name="job_due", condition=Q(status=Status.PENDING, hold=Hold.SCHEDULED)),
             # Not on the status: with statistics of a time when nothing ran, the planner would then look for one
             # claim by reading all running jobs instead of by its id.
@@ -262,7 +276,7 @@ class Job(models.Model):
                 name="job_finished",
                 condition=Q(status__in=TERMINAL, stale_at__isnull=True),
             ),
-            models.Index(fields=["stale_at"], name="job_stale", condition=Q(stale_at__isnull=False)),
+            models.Index(fields=["stale_at", "id"], name="job_stale", condition=Q(stale_at__isnull=False)),
             models.Index(fields=["scope", "status"], name="job_scope", condition=~Q(scope="")),
         ]
 

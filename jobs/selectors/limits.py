@@ -10,7 +10,7 @@ from django.db.models import Count
 from jobs.models import Job, Limit, Queue, Worker
 from jobs.readable import clock_time
 from jobs.selectors.clock import database_now
-from jobs.states import Hold, LimitTarget, Status
+from jobs.states import FOR_LATER, Hold, LimitTarget, Status
 
 COLUMN = {
     LimitTarget.QUEUE: "queue", LimitTarget.KIND: "kind", LimitTarget.SCOPE: "scope", LimitTarget.KEY: "limit_key",
@@ -67,8 +67,20 @@ def state_of(limit: Limit) -> LimitState:
 
 
 def why_waiting(jobs: Collection[Any]) -> dict[int, str]:
-    """Of jobs that are due and wait: what keeps each, where it is a limit or a pause. A few statements for a page."""
-    waiting = [job for job in jobs if job.status == Status.PENDING and job.hold != Hold.SCHEDULED]
+    """Of jobs that wait, but not for their time: what keeps each, where it is another job, a limit or a pause.
+
+    A few statements for a page.
+    """
+    pending = [job for job in jobs if job.status == Status.PENDING]
+    others = {job.pk: waits_for_others(job.waits_for) for job in pending if job.hold == Hold.WAITING}
+    return others | kept_by_limits([job for job in pending if job.hold not in FOR_LATER])
+
+
+def waits_for_others(number: int) -> str:
+    return f"waits for {number:,} {'job' if number == 1 else 'jobs'}"
+
+
+def kept_by_limits(waiting: Collection[Any]) -> dict[int, str]:
     if not waiting:
         return {}
     paused = dict(Queue.objects.filter(paused=True).values_list("name", "reason"))

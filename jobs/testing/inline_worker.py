@@ -86,7 +86,7 @@ class InlineWorker:
 
     def settle(self, job: ClaimedJob, outcome: Outcome | None) -> Answer | None:
         if outcome is None:
-            self.clerk.forget(job.claim)
+            self.clerk.forget([job.claim])
             return None
         [answer] = self.clerk.hand_in([outcome])
         if answer.status in ends_workdir():

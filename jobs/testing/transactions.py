@@ -36,8 +36,10 @@ def around_handler() -> Iterator[None]:
     """Whatever a handler leaves behind, the test's transaction can go on; without one, it is as in a worker."""
     wrappers = in_transactions()
     if not wrappers:
-        with clean_connections():
+        try:
             yield
+        finally:
+            clean_connections()
         return
     with ExitStack() as stack:
         for wrapper in wrappers:

@@ -13,7 +13,7 @@ from time import monotonic
 
 from jobs.handlers.base import ClaimedJob, ClaimRef
 from jobs.worker.board import PLACES, Board
-from jobs.worker.messages import Order, Reason, Reply, Run, Stop, Word
+from jobs.worker.messages import Granted, Order, Reason, Reply, Run, Stop, Word
 from jobs.worker.nursery import CannotFork, Nursery
 from jobs.worker.pipes import read, shut, write
 
@@ -155,8 +155,8 @@ class ChildHandle:
     def send(self, order: Order) -> None:
         self._orders.put(order)
 
-    def reply(self, number: int, refused: Exception | None) -> None:
-        self.send(Reply(number, refused))
+    def reply(self, number: int, said: Exception | Granted | None) -> None:
+        self.send(Reply(number, said))
 
     def retire(self) -> None:
         """No more orders: it ends when it is through."""

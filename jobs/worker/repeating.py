@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
+from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import QueueClient, QueueUnavailable
 
 logger = logging.getLogger("jobs.worker")
@@ -17,6 +18,11 @@ class Repeating(threading.Thread):
         super().__init__(name=name, daemon=True)
         self.client = client
         self._stop_asked = threading.Event()
+
+    @property
+    def patience(self) -> float:
+        """How long a stopping worker waits for it."""
+        return PATIENCE
 
     def pause(self) -> float:
         """Seconds until the next round."""
@@ -40,6 +46,10 @@ class Repeating(threading.Thread):
 
     def stop(self) -> None:
         self._stop_asked.set()
+
+    def await_end(self) -> None:
+        if self.ident:
+            self.join(self.patience)
 
     def survive(self, step: Callable[[], None]) -> bool:
         """Whatever goes wrong, it must go on: without a heartbeat every claim of this worker is lost."""

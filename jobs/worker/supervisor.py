@@ -15,6 +15,7 @@ from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome, Report
 from jobs.handlers.folders import Folders
 from jobs.states import TERMINAL
 from jobs.stop_signals import signals_caught
+from jobs.worker.chores import chores
 from jobs.worker.clerk import Clerk, Found, GivenUp
 from jobs.worker.crew import HOPELESS, PATIENCE, Assignment, ChildHandle, Crew
 from jobs.worker.desk import Desk
@@ -29,7 +30,6 @@ from jobs.worker.nursery import Exit, Nursery, NurseryGone
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.queue_client import QueueClient
-from jobs.worker.reaper import Reaper
 from jobs.worker.repeating import Repeating
 from jobs.worker.shutdown import NO_ANSWER, Shutdown, WorkerFailed
 from jobs.worker.timekeeper import Timekeeper
@@ -66,10 +66,10 @@ class Supervisor:
         )
         self.desk = Desk(self.clerk, self.janitor, display)
         self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
-        timekeeper = Timekeeper(client, self.later(self.look_soon))
-        self.wake_ups = WakeUps(client, self.later(self.look_soon), options.queue_names, timekeeper.on_word)
-        chores = [Reaper(client, folders)] * options.is_reaper + [timekeeper] * options.is_timekeeper
-        self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores]
+        look_soon = self.later(lambda: self.intake.look_soon())
+        timekeeper = Timekeeper(client, look_soon)
+        self.wake_ups = WakeUps(client, look_soon, options.queue_names, timekeeper.on_word)
+        self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores(client, folders, options, timekeeper)]
         self.intake = Intake(options, self.crew, self.clerk, self.ledger, self.wake_ups)
         self.shutdown = Shutdown(self.crew, self.clerk)
         self.began_at = self.look_round_at = monotonic()
@@ -122,6 +122,7 @@ class Supervisor:
         self.look_round_at = now + LOOK_ROUND
         watch(self.crew, self.ledger, now)
         closed = self.shutdown.begun or not self.intake.is_open
+        self.wake_ups.room *= not closed
         self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
         self.clerk.notary.complain(now)
         self.display.refresh(self.crew.assignments(), self.desk.tally)
@@ -151,9 +152,9 @@ class Supervisor:
         self.clerk.close()
         for helper in self.helpers:
             helper.stop()
-        for thread in (self.clerk, self.clerk.notary, *self.helpers):
-            if thread.ident:
-                thread.join(PATIENCE)
+        self.clerk.await_end(PATIENCE)
+        for helper in self.helpers:
+            helper.await_end()
         if self.clerk.is_alive():
             logger.warning("could not sign off: the queue does not answer")
             self.clerk.give_up()
@@ -169,9 +170,6 @@ class Supervisor:
         for helper in self.helpers:
             helper.start()
         self.intake.is_open = True
-
-    def look_soon(self) -> None:
-        self.intake.look_soon()
 
     def on_found(self, found: Found) -> None:
         self.intake.found(found)

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
@@ -14,9 +15,12 @@ from jobs.lifecycle.periodic.edit import edit, run_now
 from jobs.lifecycle.periodic.sync import sync
 from jobs.lifecycle.periodic.tick import tick_once
 from jobs.lifecycle.queues import pause
+from jobs.lifecycle.record_deliveries import record_deliveries
 from jobs.lifecycle.report import report
-from jobs.models import Job, PeriodicJob, Worker
+from jobs.lifecycle.take_deliveries import take_deliveries
+from jobs.models import Job, PeriodicJob, WebhookDelivery, WebhookHost, Worker
 from jobs.states import PhaseStatus, QualityStatus, Status
+from jobs.webhooks.message import Sent
 from tests.admin.visits import HOSTILE, logged_in
 from tests.browser.screen import Screen
 from tests.browser.test_look import CONTRAST, NAMELESS
@@ -24,6 +28,7 @@ from tests.factories import claimed, job_in, make_due, make_job, make_periodic, 
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 LONG = "/media/library/" + "Donaudampfschifffahrtsgesellschaftskapitän" * 3
+WEBHOOK = "https://hooks.a-rather-long-name-of-a-company.example.org:8443/services/T0/secret"
 SIZES = {"wide": (1280, 900), "tablet": (800, 1024), "narrow": (360, 740)}
 
 
@@ -34,7 +39,9 @@ def site(screen: Screen) -> Screen:
     phase = PhaseReport("encode", 0, PhaseStatus.RUNNING, 40)
     quality = QualityReport("720p", QualityStatus.IN_PROGRESS, progress=30, segments_completed=3, segments_total=10)
     report(Report(ref, 40, "encoding", [phase], [quality]))
-    job_in(Status.FAILED, subject=HOSTILE), job_in(Status.COMPLETED), make_job(queue="mail")
+    job_in(Status.FAILED, subject=HOSTILE, webhook_url=WEBHOOK)
+    answer_webhooks()
+    job_in(Status.COMPLETED), make_job(queue="mail")
     Job.objects.filter(status=Status.FAILED).update(last_error=HOSTILE + LONG, last_traceback=HOSTILE + "\n" + LONG)
     pause("mail", "too many bounces")
     client = logged_in(User.objects.create_superuser("anna", password=None))
@@ -56,6 +63,14 @@ def add_periodic() -> None:
     PeriodicJob.objects.filter(name="hourly").update(problem=HOSTILE + LONG)
 
 
+def answer_webhooks() -> None:
+    """The receiver complains at length, and is left alone for a while."""
+    [delivery] = take_deliveries(1, lambda host: 1)
+    record_deliveries([Sent(delivery, False, 500, HOSTILE + LONG, error="It answered 500.", host_is_well=False)])
+    until = timezone.now() + timedelta(minutes=5)
+    WebhookHost.objects.filter(pk=delivery.host).update(failures=5, openings=1, open_until=until)
+
+
 def pages() -> dict[str, str]:
     running, failed = Job.objects.get(status=Status.RUNNING), Job.objects.get(status=Status.FAILED)
     worker = Worker.objects.get(name="media-1")
@@ -68,6 +83,8 @@ def pages() -> dict[str, str]:
         "queues": "/admin/jobs/queue/",
         "periodic-list": "/admin/jobs/periodicjob/",
         "periodic": f"/admin/jobs/periodicjob/{PeriodicJob.objects.get(name='reports.nightly').pk}/change/",
+        "webhooks": "/admin/jobs/webhookdelivery/",
+        "webhook": f"/admin/jobs/webhookdelivery/{WebhookDelivery.objects.get(job_id=failed.pk).pk}/change/",
     }
 
 

@@ -20,10 +20,11 @@ LIVE, BAR = ".jy-live", "[data-quality='720p'] .jy-bar"
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[WebServer]:
+def server(screen: Screen, tmp_path: Path) -> Iterator[WebServer]:
     quick = {"JOBS_SSE_INTERVAL": "0.1", "JOBS_SSE_RECONNECT": "0.2"}
     with WebServer(tmp_path / "log", MEDIA_ROOT=str(tmp_path), **quick) as server:
         yield server
+        screen.driver.get("about:blank")  # before the server stops: a page that is open would complain
 
 
 def says(screen: Screen, selector: str, text: str) -> None:
@@ -71,6 +72,15 @@ def test_the_list_follows_and_shows_what_others_wrote_as_text(screen: Screen, se
     finish_one(Outcome.failed(ref, HOSTILE, fatal=True))
     says(screen, f"{row} [data-cell=error] span:last-child", HOSTILE)
     says(screen, f"{row} .jy-badge", "failed")
+
+
+def test_the_dashboard_follows_too(screen: Screen, server: WebServer):
+    screen.log_in(logged_in(User.objects.create_superuser("anna", password=None)).cookies["sessionid"].value)
+    screen.driver.get(f"http://localhost:{server.port}/dashboard/")
+    says(screen, LIVE, "Live")
+    make_job(subject="film.mkv")
+    claimed(make_worker("media-1"), make_job(queue="media", subject="running.mkv"))
+    screen.wait(lambda: "running.mkv" in screen.text("#jy-parts"), "the running job is there")
 
 
 def test_without_streams_the_page_asks_now_and_then_and_says_so(screen: Screen):

@@ -54,11 +54,11 @@ def test_every_option_is_stored():
 
 def test_what_the_caller_leaves_out_comes_from_the_kind(kind: Kind):
     kind.queue, kind.max_attempts, kind.backoff, kind.lease, kind.max_runtime = "gpu", 9, "linear:2", 300, 60
-    kind.accelerator, kind.webhook_url = Accelerator.PREFER, "http://example.com/"
+    kind.accelerator, kind.webhook_url = Accelerator.PREFER, "https://example.com/"
     job = make_job(kind.name)
     assert (job.queue, job.max_attempts, job.backoff) == ("gpu", 9, "linear:2")
     assert (job.lease, job.max_runtime) == (timedelta(seconds=300), timedelta(seconds=60))
-    assert (job.accelerator, job.webhook_url) == ("prefer", "http://example.com/")
+    assert (job.accelerator, job.webhook_url) == ("prefer", "https://example.com/")
     own = make_job(kind.name, queue="mine", max_attempts=1, accelerator="", webhook_url="")
     assert (own.queue, own.max_attempts, own.accelerator, own.webhook_url) == ("mine", 1, "", "")
 

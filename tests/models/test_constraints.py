@@ -7,11 +7,14 @@ from uuid import uuid4
 
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.db import IntegrityError, models
 
 from jobs.models import (
+    ApiToken,
     Claim,
     Job,
+    MinuteTally,
     PeriodicJob,
     PeriodicTick,
     PhaseProgress,
@@ -19,6 +22,8 @@ from jobs.models import (
     Queue,
     QueueTotal,
     ServiceBeat,
+    TotalTally,
+    WebhookDelivery,
     Worker,
 )
 from jobs.states import ACTIVE, Status
@@ -147,6 +152,8 @@ ONCE: dict[str, tuple[type[models.Model], dict[str, Any]]] = {
     "queue": (Queue, {"name": "a"}),
     "total_once_per_bucket": (QueueTotal, {"queue": "a", "bucket": "pending"}),
     "service": (ServiceBeat, {"name": "a", "beat_at": MOMENT}),
+    "tally_once_per_minute": (MinuteTally, {"minute": 1, "queue": "a", "kind": "b", "event": "failed"}),
+    "tally_once_in_total": (TotalTally, {"queue": "a", "kind": "b", "event": "failed"}),
 }
 
 
@@ -155,6 +162,14 @@ def test_what_is_there_once_is_there_once(model, row):
     model.objects.create(**row)
     with pytest.raises(IntegrityError):
         model.objects.create(**row)
+
+
+def test_a_user_has_each_name_of_a_token_once():  # token_name_once_per_user
+    anna, ben = (User.objects.create_user(name) for name in ("anna", "ben"))
+    for user in (anna, ben):
+        ApiToken.objects.create(user=user, name="backups", prefix="p", digest="d")
+    other = ApiToken.objects.create(user=anna, name="other", prefix="p", digest="d")
+    assert_refused(ApiToken.objects.filter(pk=other.pk), "token_name_once_per_user|apitoken.user_id", name="backups")
 
 
 @pytest.mark.parametrize("changes", [{"enabled": False}, {"gone_at": MOMENT}])
@@ -175,6 +190,20 @@ def test_a_job_stays_when_its_workers_row_is_deleted():
     job = job_in(Status.RUNNING)
     Worker.objects.all().delete()
     assert Job.objects.get(pk=job.pk).last_worker_name == "worker"
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"status": "lost", "finished_at": MOMENT}, "delivery_status_known"),
+        ({"status": "delivered"}, "delivery_finished_iff_ended"),
+        ({"finished_at": MOMENT}, "delivery_finished_iff_ended"),
+        ({"status": "failed", "finished_at": MOMENT, "claim_id": uuid4()}, "delivery_finished_iff_ended"),
+    ],
+)
+def test_a_webhook_message_that_breaks_a_rule_is_refused(changes, name):
+    job_in(Status.COMPLETED, webhook_url="https://example.org/")
+    assert_refused(WebhookDelivery.objects.all(), name, **changes)
 
 
 def test_no_constraint_is_left_out_here():

@@ -3,7 +3,6 @@
 document.addEventListener("DOMContentLoaded", () => {
   const parts = document.getElementById("jy-parts");
   if (!parts) return;
-  const status = document.getElementById("jy-live");
   const open = () => [...parts.querySelectorAll("details[open]")].map((box) => box.id);
 
   async function load() {
@@ -15,14 +14,12 @@ document.addEventListener("DOMContentLoaded", () => {
     parts.innerHTML = text;
     for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
   }
-  async function poll() {
-    try {
-      if (!document.hidden) await load();
-      status.textContent = "updates every 5 s";
-    } catch (error) {
-      status.textContent = "no connection, trying again";
-    }
-    setTimeout(poll, 5000);
-  }
-  setTimeout(poll, 5000);
+  // A while after something happened, so that a busy queue does not load it all the time; live.js says how it goes.
+  let timer = 0;
+  const soon = () => {
+    timer = timer || setTimeout(() => load().catch(console.warn).finally(() => { timer = 0; }), 2000);
+  };
+  const status = document.querySelector("[data-live]");
+  if (status) window.Jobyard.live(status, { snapshot: soon, job: soon, gone: soon, depth: soon, many: soon });
+  setInterval(() => { if (!document.hidden) soon(); }, status ? 30000 : 5000); // ages and paces change by themselves
 });
