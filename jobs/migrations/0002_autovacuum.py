@@ -1,4 +1,4 @@
-"""How often PostgreSQL cleans our tables: its defaults wait for a fifth of a table to be dead. See docs/operations.md."""
+"""How often PostgreSQL cleans our tables: its defaults wait for a fifth of a table to be dead. See docs/operations/database.md."""
 
 from django.db import migrations
 
@@ -55,5 +55,5 @@ def reset_options(options):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("jobs", "0006_webhooks")]
+    dependencies = [("jobs", "0001_initial")]
     operations = [migrations.RunPython(alter(set_options), alter(reset_options), elidable=False)]
