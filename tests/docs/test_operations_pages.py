@@ -19,6 +19,7 @@ SPELT = {
     "jobs/lifecycle/wake_up.py": ["pg_notify"],
     "jobs/worker/database_client.py": ["SET LOCAL lock_timeout"],
     "jobs/selectors/changes.py": ["pg_current_snapshot()", "age("],
+    "jobs/selectors/transactions.py": ["pg_stat_activity", "PG_BACKEND_PID()"],
 }
 # Words of PostgreSQL that another database may not know. A new one belongs into the table.
 SPECIAL = re.compile(
@@ -35,7 +36,8 @@ def test_the_table_names_the_files_that_send_it():
 
 def test_no_other_word_of_postgresql_is_sent():
     known = {"skip_locked=", "skip locked", "on conflict", "lock_timeout", "with recursive", "listen {"}
-    known |= {"pg_notify(", "pg_current_snapshot(", "pg_snapshot_xmin("}
+    known |= {"pg_notify(", "pg_current_snapshot(", "pg_snapshot_xmin(", "pg_backend_pid("}
+    known |= {"pg_terminate_backend(", "pg_reload_conf("}  # advice for people; we do not send it
     sources = [path for path in (ROOT / "jobs").rglob("*.py") if "migrations" not in path.parts]
     found = {word.lower() for path in sources for word in SPECIAL.findall(path.read_text())}
     assert found <= known, "tell it in docs/operations/beyond.md"
