@@ -2,12 +2,24 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.db import connection
 
 from jobs.handlers.registry import Kind, registry
 
+HERE = Path(__file__).parent
+ON_TOP = (
+    "admin/", "api/", "browser/", "commands/", "docs/", "project/", "tasks/", "testing/", "web/",
+    "videos/test_a", "videos/test_p",
+)  # fmt: skip
+# With queries of their own, or with processes.
+YET_BOTH = (
+    "admin/test_dashboard", "admin/test_job_list", "admin/test_job_actions", "admin/test_periodic",
+    "api/events/", "api/test_reads", "commands/test_list_jobs", "commands/test_queue_status",
+    "tasks/test_worker", "testing/test_drain", "videos/test_publish",
+)  # fmt: skip
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
 
 
@@ -27,7 +39,15 @@ def is_left_out_on_sqlite(item: pytest.Item) -> bool:
 def is_left_out_on_postgres(item: pytest.Item) -> bool:
     if item.get_closest_marker("postgres"):
         return False
-    return any(item.get_closest_marker(name) for name in ("sqlite", "once")) or not asks_for_a_database(item)
+    if any(item.get_closest_marker(name) for name in ("sqlite", "once")):
+        return True
+    return not asks_for_a_database(item) or is_on_top(item)
+
+
+def is_on_top(item: pytest.Item) -> bool:
+    """Pages, commands and calls over verbs and reads that run on both engines: of these a few stand for all."""
+    place = item.path.relative_to(HERE).as_posix()
+    return place.startswith(ON_TOP) and not place.startswith(YET_BOTH)
 
 
 def asks_for_a_database(item: pytest.Item) -> bool:

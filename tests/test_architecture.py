@@ -31,6 +31,8 @@ WRITERS = {
 # What else is called so, and has nothing to do with rows.
 NOT_ROWS = {
     ("jobs/admin/log.py", "LogEntry.objects.bulk_create"): "the log of Django's admin",
+    ("jobs/doctor/machine.py", "default_storage.delete"): "a file",
+    ("jobs/doctor/machine.py", "default_storage.save"): "a file",
     ("jobs/handlers/files.py", "self.storage.delete"): "a file",
     ("jobs/handlers/files.py", "self.storage.save"): "a file",
     ("jobs/videos/management/bars.py", "self._live.update"): "what stands on the terminal",

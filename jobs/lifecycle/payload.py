@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from jobs.conf import conf
@@ -10,24 +10,26 @@ from jobs.exceptions import InvalidInput
 from jobs.sanitise import MAX_DEPTH, MAX_INTEGER, Budget
 
 
-def check_payload(payload: Any) -> Mapping[str, Any]:
+def check_payload(payload: Any) -> str:
+    """The payload as JSON."""
     if not isinstance(payload, dict):
         raise InvalidInput(f"The payload must be a JSON object (a dict with text keys), not {type(payload).__name__}.")
-    check_storable(payload, "payload", "MAX_PAYLOAD")
-    return payload
+    return check_storable(payload, "payload", "MAX_PAYLOAD") if payload else "{}"
 
 
-def check_storable(value: Any, what: str, setting: str) -> None:
-    """Refuse a value that both databases would not give back as it is, or that is larger than the setting allows."""
+def check_storable(value: Any, what: str, setting: str) -> str:
+    """The value as JSON. Refused if both databases would not give it back as it is, or by the setting's limit."""
     limit: int = getattr(conf, setting)
     if problem := next(problems_of(value, what, 0, Budget(limit)), None):
         raise InvalidInput(problem)
-    size = len(json.dumps(value, ensure_ascii=False).encode())
+    text = json.dumps(value, ensure_ascii=False)
+    size = len(text.encode())
     if size > limit:
         raise InvalidInput(
             f"The {what} takes {size} bytes as JSON; JOBS_{setting} allows {limit}. "
             "Store the data elsewhere and pass its name."
         )
+    return text
 
 
 def problems_of(value: Any, where: str, depth: int, budget: Budget) -> Iterator[str]:

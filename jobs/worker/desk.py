@@ -26,7 +26,7 @@ class Desk:
 
     def hand_in(self, outcomes: Collection[Outcome]) -> None:
         if outcomes:
-            self.handed_in.update(outcome.claim for outcome in outcomes)
+            self.handed_in |= {outcome.claim for outcome in outcomes}
             self.clerk.finish(outcomes, self.unfinished)
 
     def file(self, answers: Sequence[Answer]) -> None:

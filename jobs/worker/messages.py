@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
-from jobs.handlers.base import ClaimedJob, ClaimRef, Outcome, Report
+from jobs.handlers.base import Child, ClaimedJob, ClaimRef, Outcome, Report, Wish
 
 
 class Reason(StrEnum):
@@ -46,7 +47,14 @@ class Stop:
 @dataclass(frozen=True, slots=True)
 class Reply:
     number: int
-    refused: Exception | None = None
+    said: "Exception | Granted | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What a wish brought: all jobs that the attempt's job has spawned."""
+
+    children: tuple[Child, ...]
 
 
 # From a child
@@ -61,15 +69,15 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A report that must be stored before the handler goes on; without one: does the claim hold?"""
+    """A report that must be stored, or a wish, before the handler goes on; with neither: does the claim hold?"""
 
     number: int
     claim: ClaimRef
     report: Report | None = None
+    wish: Wish | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """How an attempt ended; no outcome where the claim was lost, for then nothing may be said any more."""
 
     claim: ClaimRef

@@ -158,7 +158,7 @@ def test_an_error_of_ours_is_not_hidden(program: Client, monkeypatch: pytest.Mon
     def broken() -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr("jobs.api.queue.reads.queue_depths", broken)
+    monkeypatch.setattr("jobs.api.documents.queue_depths", broken)
     with pytest.raises(RuntimeError, match="ours"):
         program.get(f"{QUEUE}/depth")
     program.raise_request_exception = False

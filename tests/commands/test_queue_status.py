@@ -41,7 +41,7 @@ def test_the_document_is_the_documented_one():
     age(60)
     claimed(queue="media")
     document = run_json("queue_status")
-    assert list(document) == ["queues", "total", "workers", "last_hour", "last_day", "attention"]
+    assert list(document) == ["queues", "total", "limits", "workers", "last_hour", "last_day", "attention"]
     assert document["queues"]["media"] == {
         "pending": 0, "scheduled": 1, "running": 1, "completed": 1, "failed": 1, "cancelled": 1,
         "oldest_pending_seconds": None, "entered_per_minute": 0.5, "left_per_minute": 0.3, "seconds_to_empty": 0,

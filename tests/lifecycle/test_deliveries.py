@@ -100,9 +100,9 @@ def test_five_tries_with_longer_and_longer_waits_then_it_has_failed():
     for _ in range(4):
         record_deliveries([refused(*take())])
         assert (again(row).status, take()) == ("pending", [])
-        waits.append(round(wait_of(row)))
+        waits.append(wait_of(row))
         age(waits[-1] + 1)
-    assert waits == [15, 75, 375, 1875]
+    assert all(wait - 10 < waited <= wait for waited, wait in zip(waits, [15, 75, 375, 1875], strict=True))
     record_deliveries([refused(*take())])
     row = again(row)
     assert (row.status, row.tries, row.last_error) == ("failed", 5, "It answered 404.")
@@ -125,7 +125,7 @@ def test_waits_are_spread_and_grow_no_longer_than_an_hour(monkeypatch: pytest.Mo
 def test_a_receiver_may_ask_for_a_longer_wait():
     row = message()
     record_deliveries([refused(*take(), retry_after=300.0)])
-    assert 295 < wait_of(row) <= 300
+    assert 280 < wait_of(row) <= 300
 
 
 def test_what_is_hopeless_is_not_tried_again():
@@ -204,10 +204,11 @@ def fail_all() -> list[Delivery]:
     return deliveries
 
 
-def test_a_host_that_fails_again_and_again_is_left_alone_and_tried_with_one():
+def test_a_host_that_fails_again_and_again_is_left_alone_and_tried_with_one(settings: Any):
+    settings.JOBS_WEBHOOK_BREAKER_PAUSE = 600  # so that a slow machine changes nothing
     messages(5)
     assert len(fail_all()) == 5
-    age(MINUTE / 2 - 1)  # all five are due again, but the breaker is open
+    age(500)  # all five are due again, but the breaker is open
     [later] = messages(1)
     assert take() == []
     assert again(later).shown_status == "held"
@@ -215,19 +216,19 @@ def test_a_host_that_fails_again_and_again_is_left_alone_and_tried_with_one():
     [its_own] = take()
     assert its_own.id == other.pk  # nobody else has to wait
     record_deliveries([good(its_own)])
-    age(2)
+    age(101)
     [probe] = take()
     assert probe.host == HOST
     assert take() == []  # one is enough to know
     record_deliveries([down(probe)])
     assert take() == []
-    age(55)
+    age(1100)
     assert take() == []  # it is left alone for twice as long
-    age(10)
+    age(101)
     [probe] = take()
     record_deliveries([good(probe)])
     assert not WebhookHost.objects.exists()
-    assert len(take()) == 4  # all that was held; the first probe waits for its own next try
+    assert len(take()) == 5  # all that was held, and the one that was sent to try at first
     assert again(later).status == "pending"
 
 
@@ -245,9 +246,9 @@ def test_whoever_probed_and_died_is_followed_by_another():
     fail_all()
     age(MINUTE)
     assert len(take()) == 1
-    age(LEASE - 1)
+    age(LEASE - 15)
     assert take() == []
-    age(2)
+    age(16)
     assert len(take()) == 1
 
 
@@ -353,7 +354,7 @@ def test_whoever_delivers_knows_when_to_look_by_one_statement():
     row = message()
     assert next_delivery_in() == 0
     record_deliveries([refused(*take())])
-    assert 13 < (next_delivery_in() or 0) <= 15
+    assert 3 < (next_delivery_in() or 0) <= 15
     send_again([row.pk])
     record_deliveries([good(*take())])
     assert next_delivery_in() is None

@@ -122,13 +122,13 @@ MUTANTS = [
     Mutant("unlisted: after three beats", REAP, "BEATS_UNTIL_UNLISTED = 2", "BEATS_UNTIL_UNLISTED = 3", REAPS),
     Mutant("unlisted: everything", REAP, "return Q(unlisted_beats__gte=BEATS_UNTIL_UNLISTED)", "return Q()", REAPS),
     Mutant("unlisted: charged", REAP, ", result, charge=False)", ", result)", REAPS),
-    Mutant("charge: also what never began", REAP, "elif job.started_at and charge:", "elif charge:", REAPS),
-    Mutant("charge: never", REAP, "elif job.started_at and charge:", "elif False:", REAPS),
+    Mutant("charge: also what never began", REAP, "elif job.has_started and charge:", "elif charge:", REAPS),
+    Mutant("charge: never", REAP, "elif job.has_started and charge:", "elif False:", REAPS),
     Mutant("charge: crashes are not counted", ENDING, "if self.crashes:", "if False:", REAPS),
     Mutant(
         "give back: a cancel request is forgotten", REAP, "    if job.cancel_requested_at:\n", "    if False:\n", REAPS
     ),
-    Mutant("give back: charged", ENDING, "charge=-1 if job.started_at else 0", "charge=0", REAPS),
+    Mutant("give back: charged", ENDING, "charge=-1 if job.has_started else 0", "charge=0", REAPS),
     Mutant("turn: everybody's", TURNS, "taken_at__lte=over", "taken_at__isnull=False", TURN),
     Mutant("turn: nobody's", TURNS, "taken_at__lte=over", "pk=None", TURN),
     Mutant("turn: after the whole interval", TURNS, "SHARE = 0.75", "SHARE = 1", TURN),

@@ -75,8 +75,8 @@ MUTANTS = [
     Mutant(
         "webhook: a retried attempt is announced",
         "jobs/lifecycle/transition.py",
-        "    if to in TERMINAL:\n        announce",
-        "    if to != Status.RUNNING:\n        announce",
+        "    if to in TERMINAL:\n        collected.add(*announce",
+        "    if to != Status.RUNNING:\n        collected.add(*announce",
         TOLD,
     ),
     Mutant(

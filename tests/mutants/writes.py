@@ -59,7 +59,13 @@ MUTANTS = [
         "if False:",
         lifecycle("transition"),
     ),
-    Mutant("move: what was moved meanwhile", MOVE, "if moved != len(ids):", "if False:", MOVES),
+    Mutant(
+        "move: what was moved meanwhile",
+        "jobs/lifecycle/sql/together.py",
+        "if done[place].number != rows:",
+        "if False:",
+        MOVES,
+    ),
     Mutant(
         "move: in any status",
         MOVE,
@@ -122,7 +128,7 @@ MUTANTS = [
     Mutant(
         "start: although cancelled", START, "if job.cancel_requested_at:", "if False:", lifecycle("start", "cancel")
     ),
-    Mutant("start: charged again when repeated", START, "if job.started_at:", "if False:", lifecycle("start")),
+    Mutant("start: charged again when repeated", START, "if job.has_started:", "if False:", lifecycle("start")),
     Mutant(
         "stray: answered by job alone",
         FINISH,
@@ -166,13 +172,15 @@ MUTANTS = [
         "    if outcome.verdict == Verdict.COMPLETED and not job.cancel_requested_at:",
         ENDS,
     ),
-    Mutant("release: charged", ENDING, "charge=-1 if job.started_at else 0", "charge=0", ENDS),
-    Mutant("release: gives back what was not charged", ENDING, "charge=-1 if job.started_at else 0", "charge=-1", ENDS),
+    Mutant("release: charged", ENDING, "charge=-1 if job.has_started else 0", "charge=0", ENDS),
+    Mutant(
+        "release: gives back what was not charged", ENDING, "charge=-1 if job.has_started else 0", "charge=-1", ENDS
+    ),
     Mutant("crash: is a failure", FINISH, "if outcome.verdict == Verdict.CRASHED:", "if False:", CRASHED),
     Mutant(
         "crash: charged although it never began",
         FINISH,
-        "    if job.started_at:\n        return charged_for_crash",
+        "    if job.has_started:\n        return charged_for_crash",
         "    if True:\n        return charged_for_crash",
         CRASHED,
     ),
@@ -202,7 +210,7 @@ MUTANTS = [
     Mutant(
         "fail: what was not marked is free",
         FINISH,
-        "unmarked = int(not job.started_at)",
+        "unmarked = int(not job.has_started)",
         "unmarked = 0",
         lifecycle("hostile_waits"),
     ),

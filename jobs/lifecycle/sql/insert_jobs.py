@@ -1,4 +1,8 @@
-"""New jobs go in as one parameter, a JSON array: the driver takes 16,000 of them apart one by one."""
+"""New jobs go in as two parameters, JSON arrays: the driver takes 16,000 of them apart one by one.
+
+What many jobs have in common, their terms, is sent once, and each job says which terms are its own. On PostgreSQL the
+same statement writes their first event.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,45 +13,71 @@ from django.db import connection
 
 from jobs.db import is_postgres
 from jobs.lifecycle.sql.insert import column_of, field_of, now_sql
-from jobs.models import Job
-from jobs.states import Hold
+from jobs.lifecycle.sql.together import Bound
+from jobs.models import Job, JobEvent
+from jobs.states import EventName, Hold
 
-COLUMNS = (
-    "kind", "queue", "payload", "priority", "subject", "scope", "dedupe_key", "unique_ever", "accelerator",
-    "max_attempts", "backoff", "lease", "max_runtime", "webhook_url",
+TERMS = (
+    "kind", "queue", "priority", "unique_ever", "accelerator", "max_attempts", "backoff", "lease", "max_runtime",
+    "webhook_url", "waits_for", "trace_context",
 )  # fmt: skip
-RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "enqueued_at")
+OWN = ("payload", "subject", "scope", "dedupe_key", "limit_key", "size", "run_after")  # behind the number of the terms
+RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "priority", "enqueued_at")
 MOST_AT_ONCE = 16 * 2**20  # characters; PostgreSQL takes no array of more than 256 MB
-POSTGRES_ROWS = "jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS new(job, place) ORDER BY place"
-SQLITE_ROWS = "(SELECT value AS job, key AS place FROM json_each(%s)) WHERE TRUE ORDER BY place"
 # How PostgreSQL makes the value of a column out of JSON, where it is not the text itself.
 POSTGRES_VALUES = {
-    "JSONField": "job -> {}",
-    "BooleanField": "(job ->> {})::boolean",
-    "SmallIntegerField": "(job ->> {})::smallint",
-    "PositiveSmallIntegerField": "(job ->> {})::smallint",
-    "DurationField": "(job ->> {})::bigint * interval '1 microsecond'",
-    "DateTimeField": "(job ->> {})::timestamptz",
+    "JSONField": "{} -> {}",
+    "BooleanField": "({} ->> {})::boolean",
+    "SmallIntegerField": "({} ->> {})::smallint",
+    "PositiveSmallIntegerField": "({} ->> {})::smallint",
+    "PositiveIntegerField": "({} ->> {})::integer",
+    "PositiveBigIntegerField": "({} ->> {})::bigint",
+    "DurationField": "({} ->> {})::bigint * interval '1 microsecond'",
+    "DateTimeField": "({} ->> {})::timestamptz",
 }
+POSTGRES = """
+WITH terms AS MATERIALIZED (
+    SELECT number - 1 AS number, {terms} FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS each(term, number)
+), new AS (
+    INSERT INTO {job} ({names})
+    SELECT {values} FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS given(job, place)
+    JOIN terms ON terms.number = (job ->> 0)::int ORDER BY place
+    ON CONFLICT DO NOTHING RETURNING {returned}
+), told AS (
+    INSERT INTO {event} (name, job_id, queue, worker_name, attempt, outcome, reason)
+    SELECT '{enqueued}', id, queue, '', 0, '', '' FROM new ORDER BY id
+)
+SELECT id, queue, dedupe_key, hold, kind, priority, CASE WHEN id = MIN(id) OVER () THEN enqueued_at END
+FROM new ORDER BY id
+"""
+SQLITE = """
+WITH terms AS (SELECT key AS number, {terms} FROM (SELECT key, value AS term FROM json_each(%s)))
+INSERT INTO {job} ({names})
+SELECT {values} FROM (SELECT value AS job, key AS place FROM json_each(%s))
+JOIN terms ON terms.number = JSON_EXTRACT(job, '$[0]') WHERE TRUE ORDER BY place
+ON CONFLICT DO NOTHING RETURNING {returned}
+"""
 
 
-def insert_jobs(rows: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    """Insert rows (the values of COLUMNS, then when to run) and return what went in, in the order given.
+def insert_jobs(terms: Sequence[Sequence[Any]], jobs: Sequence[str]) -> list[Bound]:
+    """Statements that insert jobs, as few as there can be: each returns what went in, in the order given.
 
-    Durations are microseconds, times are text. Rows that meet a unique index are left out silently.
+    `terms` are the values of TERMS; a job is a JSON array of the number of its terms and the values of OWN. Durations
+    are microseconds, times are text. Rows that meet a unique index are left out silently. PostgreSQL tells when jobs
+    were enqueued with the first of each statement: they all were at once, and to read a time takes as long as all else.
     """
-    for array in arrays(rows):
-        with connection.cursor() as cursor:
-            cursor.execute(statement(connection.vendor), [array])
-            yield from cursor.fetchall()
+    return [Bound(statement(connection.vendor), [json.dumps(terms), array]) for array in arrays(jobs)]
 
 
-def arrays(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """As few as there can be."""
+def writes_events() -> bool:
+    """Whether the statement writes the events of new jobs, too."""
+    return is_postgres()
+
+
+def arrays(jobs: Sequence[str]) -> Iterator[str]:
     part: list[str] = []
     size = 0
-    for row in rows:
-        text = json.dumps(row)
+    for text in jobs:
         if part and size + len(text) > MOST_AT_ONCE:
             yield f"[{','.join(part)}]"
             part, size = [], 0
@@ -58,22 +88,28 @@ def arrays(rows: Sequence[Sequence[Any]]) -> Iterator[str]:
 
 @cache
 def statement(vendor: str) -> str:
-    run_after, now = value_of("run_after", len(COLUMNS)), now_sql()
-    values = {name: value_of(name, place) for place, name in enumerate(COLUMNS)}
+    now = now_sql()
+    values = {name: f"terms.{name}" for name in TERMS}
+    values |= {name: value_of("job", name, place) for place, name in enumerate(OWN, start=1)}
+    run_after = values["run_after"]
     # The database's clock says what is due: the enqueuer's may be minutes off.
     values["run_after"] = f"COALESCE({run_after}, {now})"
-    values["hold"] = f"CASE WHEN {run_after} > {now} THEN '{Hold.SCHEDULED}' ELSE '{Hold.NONE}' END"
-    table = connection.ops.quote_name(Job._meta.db_table)
-    names = ", ".join(column_of(Job, name) for name in values)
-    returned = ", ".join(column_of(Job, name) for name in RETURNED)
-    rows = POSTGRES_ROWS if is_postgres() else SQLITE_ROWS
-    return (
-        f"INSERT INTO {table} ({names}) SELECT {', '.join(values.values())} FROM {rows} "  # noqa: S608  names of our own columns
-        f"ON CONFLICT DO NOTHING RETURNING {returned}"
+    values["hold"] = (
+        f"CASE WHEN {values['waits_for']} > 0 THEN '{Hold.WAITING}' "
+        f"WHEN {run_after} > {now} THEN '{Hold.SCHEDULED}' ELSE '{Hold.NONE}' END"
+    )
+    return (POSTGRES if vendor == "postgresql" else SQLITE).format(
+        terms=", ".join(f"{value_of('term', name, place)} AS {name}" for place, name in enumerate(TERMS)),
+        job=connection.ops.quote_name(Job._meta.db_table),
+        event=connection.ops.quote_name(JobEvent._meta.db_table),
+        names=", ".join(column_of(Job, name) for name in values),
+        values=", ".join(values.values()),
+        returned=", ".join(column_of(Job, name) for name in RETURNED),
+        enqueued=EventName.ENQUEUED,
     )
 
 
-def value_of(name: str, place: int) -> str:
+def value_of(array: str, name: str, place: int) -> str:
     if not is_postgres():
-        return f"JSON_EXTRACT(job, '$[{place}]')"
-    return POSTGRES_VALUES.get(field_of(Job, name).get_internal_type(), "job ->> {}").format(place)
+        return f"JSON_EXTRACT({array}, '$[{place}]')"
+    return POSTGRES_VALUES.get(field_of(Job, name).get_internal_type(), "{} ->> {}").format(array, place)
