@@ -10,7 +10,7 @@ MUTANTS = [
     Mutant("login: no limit by address", LIMITS, ", (from_address, OF_ADDRESS)]", "]", LOGIN),
     Mutant("login: refusals count", LIMITS, "    attempt.delete()\n", "", LOGIN),
     Mutant("login: strangers lock users out", LIMITS, "if not LoginAttempt.objects", "if LoginAttempt.objects", LOGIN),
-    Mutant("login: success forgives nothing", LIMITS, "attempt.address, succeeded=False)", "attempt.address, pk=0)", LOGIN),
+    Mutant("login: nothing is forgiven", LIMITS, "attempt.address, succeeded=False)", "attempt.address, pk=0)", LOGIN),
     Mutant("login: names in clear", LIMITS, "name=digest(folded(name))", "name=folded(name)[:64]", LOGIN),
     Mutant("login: spellings differ", LIMITS, ".casefold().strip()", "", LOGIN),
     Mutant("headers: no policy", HEADERS, "if settings.CONTENT_SECURITY_POLICY and", "if False and", SAID),

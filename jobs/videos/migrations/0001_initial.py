@@ -5,66 +5,148 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('jobs', '0001_initial'),
+        ("jobs", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Video',
+            name="Video",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('title', models.CharField(max_length=200)),
-                ('slug', models.SlugField(help_text='Its name in addresses: /videos/<slug>/.', max_length=80, unique=True)),
-                ('source', models.CharField(help_text='The name of the uploaded file in the storage.', max_length=300, verbose_name='stored as')),
-                ('source_name', models.CharField(help_text='What the file was called where it came from.', max_length=255, verbose_name='file name')),
-                ('source_size', models.BigIntegerField(help_text='Bytes.')),
-                ('source_sha256', models.CharField(blank=True, default='', help_text='The checksum of the source: the same content is added once.', max_length=64, verbose_name='SHA-256')),
-                ('is_copy', models.BooleanField(default=False, help_text='Whether it was added although a video with the same content was there.')),
-                ('version', models.CharField(blank=True, default='', help_text='The folder of the published version; empty before the first.', max_length=80)),
-                ('previous_version', models.CharField(blank=True, default='', help_text='The folder of the version before: still served to those who are watching it.', max_length=80)),
-                ('duration', models.FloatField(blank=True, help_text='Seconds, of the published version.', null=True)),
-                ('size', models.BigIntegerField(blank=True, help_text='Bytes on disk of the published version.', null=True)),
-                ('failed_qualities', models.JSONField(blank=True, default=dict, help_text='Qualities that the published version should have and lacks, and why.')),
-                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='added at')),
-                ('published_at', models.DateTimeField(blank=True, help_text='When the published version became that.', null=True)),
-                ('job', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='jobs.job')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("title", models.CharField(max_length=200)),
+                (
+                    "slug",
+                    models.SlugField(help_text="Its name in addresses: /videos/<slug>/.", max_length=80, unique=True),
+                ),
+                (
+                    "source",
+                    models.CharField(
+                        help_text="The name of the uploaded file in the storage.",
+                        max_length=300,
+                        verbose_name="stored as",
+                    ),
+                ),
+                (
+                    "source_name",
+                    models.CharField(
+                        help_text="What the file was called where it came from.",
+                        max_length=255,
+                        verbose_name="file name",
+                    ),
+                ),
+                ("source_size", models.BigIntegerField(help_text="Bytes.")),
+                (
+                    "source_sha256",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="The checksum of the source: the same content is added once.",
+                        max_length=64,
+                        verbose_name="SHA-256",
+                    ),
+                ),
+                (
+                    "is_copy",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Whether it was added although a video with the same content was there.",
+                    ),
+                ),
+                (
+                    "version",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="The folder of the published version; empty before the first.",
+                        max_length=80,
+                    ),
+                ),
+                (
+                    "previous_version",
+                    models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="The folder of the version before: still served to those who are watching it.",
+                        max_length=80,
+                    ),
+                ),
+                ("duration", models.FloatField(blank=True, help_text="Seconds, of the published version.", null=True)),
+                (
+                    "size",
+                    models.BigIntegerField(blank=True, help_text="Bytes on disk of the published version.", null=True),
+                ),
+                (
+                    "failed_qualities",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="Qualities that the published version should have and lacks, and why.",
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True, verbose_name="added at")),
+                (
+                    "published_at",
+                    models.DateTimeField(blank=True, help_text="When the published version became that.", null=True),
+                ),
+                (
+                    "job",
+                    models.ForeignKey(
+                        blank=True,
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="jobs.job",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='VideoQuality',
+            name="VideoQuality",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=50)),
-                ('width', models.PositiveIntegerField()),
-                ('height', models.PositiveIntegerField()),
-                ('bitrate', models.PositiveIntegerField(help_text='Measured, of picture and sound together, bits per second.')),
-                ('codec', models.CharField(help_text='As the playlist says it: avc1.640028.', max_length=40)),
-                ('encoder', models.CharField(help_text='What encoded it: libx264, h264_nvenc …', max_length=40)),
-                ('size', models.BigIntegerField(help_text='Bytes on disk.')),
-                ('video', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='qualities', to='videos.video')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=50)),
+                ("width", models.PositiveIntegerField()),
+                ("height", models.PositiveIntegerField()),
+                (
+                    "bitrate",
+                    models.PositiveIntegerField(help_text="Measured, of picture and sound together, bits per second."),
+                ),
+                ("codec", models.CharField(help_text="As the playlist says it: avc1.640028.", max_length=40)),
+                ("encoder", models.CharField(help_text="What encoded it: libx264, h264_nvenc …", max_length=40)),
+                ("size", models.BigIntegerField(help_text="Bytes on disk.")),
+                (
+                    "video",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="qualities", to="videos.video"
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'video qualities',
-                'ordering': ['video', '-height', '-width'],
+                "verbose_name_plural": "video qualities",
+                "ordering": ["video", "-height", "-width"],
             },
         ),
         migrations.AddIndex(
-            model_name='video',
-            index=models.Index(fields=['source_sha256'], name='video_source'),
+            model_name="video",
+            index=models.Index(fields=["source_sha256"], name="video_source"),
         ),
         migrations.AddConstraint(
-            model_name='video',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_copy', False), models.Q(('source_sha256', ''), _negated=True)), fields=('source_sha256',), name='video_once_per_content'),
+            model_name="video",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("is_copy", False), models.Q(("source_sha256", ""), _negated=True)),
+                fields=("source_sha256",),
+                name="video_once_per_content",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='videoquality',
-            constraint=models.UniqueConstraint(fields=('video', 'name'), name='video_quality_once'),
+            model_name="videoquality",
+            constraint=models.UniqueConstraint(fields=("video", "name"), name="video_quality_once"),
         ),
     ]
