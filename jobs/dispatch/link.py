@@ -143,6 +143,13 @@ def begin_anew() -> None:
 os.register_at_fork(after_in_child=begin_anew)
 
 
+def answers() -> bool:
+    try:
+        return is_on() and bool(link().call(lambda client: client.ping()))
+    except RedisAway:
+        return False
+
+
 def check_at_start() -> None:
     """Before a worker starts: `redis` refuses to without Redis, `hybrid` says so and goes on."""
     if conf.DISPATCH not in BY_REDIS:

@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from jobs.conf import conf
+from jobs.dispatch import link
 from jobs.selectors.clock import database_now
 from jobs.selectors.depth import queue_depths
 from jobs.selectors.disks import stored_files
@@ -52,6 +53,8 @@ def health(request: HttpRequest) -> JsonResponse:
     parts = [database()]
     if not parts[0].problem:
         parts += [part() for part in (workers, queue, reaper, storage)]
+    if conf.DISPATCH in link.BY_REDIS:
+        parts.append(redis())
     return answer(parts)
 
 
@@ -107,6 +110,12 @@ def reaper() -> Part:
         "nobody has looked for crashed workers lately: run a worker, or manage.py reap_stale by cron" if late else ""
     )
     return Part("reaper", {"last_reap_seconds_ago": ago}, problem=problem, needed=False)
+
+
+def redis() -> Part:
+    """Without it jobs begin a second later: that is no reason to send nobody here."""
+    problem = "" if link.answers() else "it does not answer: workers poll"
+    return Part("redis", {"dispatch": conf.DISPATCH}, problem=problem, needed=False)
 
 
 def storage() -> Part:
