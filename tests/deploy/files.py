@@ -65,12 +65,9 @@ def instructions() -> list[tuple[str, str]]:
 
 def commands() -> Iterator[tuple[str, list[str]]]:
     """Every call of manage.py in deploy/, and in the blocks of docs/operations/: where it stands, and its words."""
-    for container, _ in containers():
-        if "manage.py" in container.get("command", []):
-            yield container["name"], container["command"][container["command"].index("manage.py") + 1 :]
-    for name, service in compose()["services"].items():
-        if "manage.py" in service.get("command", []):
-            yield name, service["command"][2:]
+    for said in [*within(manifests(), "command"), *within(compose(), "command")]:
+        if "manage.py" in said:
+            yield " ".join(said), said[said.index("manage.py") + 1 :]
     texts = [(path.name, path.read_text()) for path in (*UNITS, DEPLOY / "Containerfile")]
     for page in PAGES:
         texts += [(page.name, block) for block in re.findall(r"^ *```\n(.*?)^ *```$", page.read_text(), re.M | re.S)]

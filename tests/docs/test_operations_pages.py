@@ -18,6 +18,7 @@ SPELT = {
     "jobs/db.py": ["CLOCK_TIMESTAMP()", '"40P01", "40001", "55P03"'],
     "jobs/lifecycle/wake_up.py": ["pg_notify"],
     "jobs/worker/database_client.py": ["SET LOCAL lock_timeout"],
+    "jobs/lifecycle/sweep.py": ["pg_settings"],
     "jobs/selectors/changes.py": ["pg_current_snapshot()", "age("],
     "jobs/selectors/transactions.py": ["pg_stat_activity", "PG_BACKEND_PID()"],
 }
@@ -52,3 +53,14 @@ def test_our_statements_go_to_the_database_default():
     ]
     assert len(users) > 5
     assert "Django's *routers* cannot split the queue" in BEYOND
+
+
+def test_the_capacities_are_the_figures_of_the_performance_page():
+    figures = (ROOT / "docs/performance.md").read_text()
+    capacity = (ROOT / "docs/operations/sizing.md").read_text().split("## Capacity")[1]
+    measured = re.findall(r"^\| [^|]+ \| ([\d,]+) /s \|", capacity, re.MULTILINE)
+    assert len(measured) == 5
+    assert [figure for figure in measured if not re.search(rf"\| {figure}(?: /s)? \|", figures)] == []
+    named = re.findall(r"`(benchmarks/results/[^`]+)`", capacity)
+    assert named
+    assert all(name in figures and (ROOT / name).exists() for name in named)
