@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Jobyard needs Python 3.11 or newer; name one with PYTHON=…"; exit 1; }
 	@echo "Setting up .venv (once)…"
 	@$(PYTHON) -m venv .venv
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,tasks,videos,test]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,redis,tasks,videos,test]'
 	@touch $(READY)
 
 setup: $(READY) ## make .venv with everything in it
@@ -50,7 +50,7 @@ format: $(READY) ## format and tidy the code
 DOCS_READY := .venv/.docs
 
 $(DOCS_READY): $(READY)
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,videos,test,docs]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,redis,videos,test,docs]'
 	@touch $(DOCS_READY)
 
 docs: $(DOCS_READY) ## the pages of docs/ as a site in build/docs; a broken link fails
@@ -66,7 +66,7 @@ READY6 := .venv-django6/.ready
 $(READY6): pyproject.toml constraints.txt constraints-django6.txt
 	@$(NEWER) -m venv .venv-django6
 	@grep -v -i '^django==' constraints.txt | cat - constraints-django6.txt > .venv-django6/constraints.txt
-	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,videos,test]'
+	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,redis,videos,test]'
 	@touch $(READY6)
 
 # What Django or Python could change; the rest of the suite would only take its time again.

@@ -237,3 +237,20 @@ class EventName(StrEnum):
 
 # What a webhook is told of: the ends of a job, and its progress where that is asked for.
 ANNOUNCED = (EventName.COMPLETED, EventName.FAILED, EventName.CANCELLED, EventName.PROGRESSED)
+
+
+class AlertName(StrEnum):
+    """What people are told of by themselves."""
+
+    STALE_JOB_RECOVERED = "stale_job_recovered"
+    JOB_MAX_RETRIES_EXCEEDED = "job_max_retries_exceeded"
+    JOB_FAILED_PATTERN = "job_failed_pattern"
+    JOB_STALLED = "job_stalled"
+    WORKER_OFFLINE = "worker_offline"
+    WORKER_STARTUP = "worker_startup"
+    WORKER_SHUTDOWN = "worker_shutdown"
+    QUEUE_DEPTH_HIGH = "queue_depth_high"
+    ERROR_RATE_HIGH = "error_rate_high"
+    NO_CLAIMS = "no_claims"
+    DISK_LOW = "disk_low"
+    LONG_TRANSACTION = "long_transaction"

@@ -91,6 +91,7 @@ class ClaimedJob(NamedTuple):
     completed_qualities: Sequence[str] = ()
     priority: int = 0
     enqueued_at: str = ""  # as the database writes it: hardly ever asked, and to read a time takes as long as all else
+    trace_context: str | None = None
 
     @property
     def id(self) -> int:

@@ -28,7 +28,7 @@ def lock_candidates(
         if haul.left_some:
             left_behind.append(queue)
         jobs += haul.taken
-    wake_up.send(left_behind)  # who looked meanwhile found them locked
+    wake_up.send_to(left_behind)  # who looked meanwhile found them locked
     return jobs
 
 

@@ -68,7 +68,7 @@ def take(
     if (not jobs or jobs[0].others_are_due) and promote_due():
         gate.start_over()
         passed_over, jobs = jobs, lock_candidates(worker, queues, limit, replace(room), gate)
-        wake_up.send({job.queue for job in passed_over} if passed_over != jobs else ())  # we had them locked
+        wake_up.send(passed_over if passed_over != jobs else ())  # we had them locked
     if (not jobs or jobs[0].opening) and open_due(gate) and not jobs:
         jobs = lock_candidates(worker, queues, limit, replace(room), gate)
     gate.settle()
@@ -151,4 +151,5 @@ def claimed(job: ReadyJob, phase_results: dict[str, object], completed_qualities
         completed_qualities=completed_qualities,
         priority=job.priority,
         enqueued_at=job.enqueued_at,
+        trace_context=job.trace_context,
     )

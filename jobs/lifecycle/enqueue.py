@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Unpack
 from django.conf import settings
 from django.db import connection, transaction
 
+from jobs import tracing
 from jobs.db import joining, transactional, with_patience
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.handlers.enqueueing import Enqueued, JobOptions
@@ -52,7 +53,11 @@ def enqueue(kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> En
         new = NewJob(kind, {} if payload is None else payload, **options)
     except TypeError as error:
         raise InvalidInput(f"enqueue() was called wrongly: {error}.") from None
-    return insert([check(new)])[0]
+    with tracing.enqueueing(str(kind), kind=kind) as span:
+        answer = insert([check(new)])[0]
+        if span:
+            span.set_attribute("jobyard.job_id", answer.job_id)
+    return answer
 
 
 def enqueue_many(jobs: Iterable[NewJob]) -> EnqueuedMany:
@@ -61,13 +66,14 @@ def enqueue_many(jobs: Iterable[NewJob]) -> EnqueuedMany:
     Where it collides with another transaction it is tried again, as all verbs are; but a generator of more than a
     thousand can be read only once, and is not kept in memory: then the caller gets the error.
     """
-    if isinstance(jobs, Iterator):
-        front = list(islice(jobs, BATCH))
-        if len(front) == BATCH:
-            with transaction.atomic():
-                return insert_all(chain(front, jobs))
-        jobs = front
-    return insert_all_patiently(jobs)
+    with tracing.enqueueing("many"):
+        if isinstance(jobs, Iterator):
+            front = list(islice(jobs, BATCH))
+            if len(front) == BATCH:
+                with transaction.atomic():
+                    return insert_all(chain(front, jobs))
+            jobs = front
+        return insert_all_patiently(jobs)
 
 
 def insert_all(jobs: Iterable[NewJob]) -> EnqueuedMany:
@@ -102,8 +108,9 @@ def insert_at_once(batch: Sequence[CheckedJob], statement: Bound) -> list[Enqueu
     """Where it is known beforehand what will go in, all is one round trip, which is a transaction by itself."""
     waiting = Counter((job.queue, Bucket.PENDING) for job in batch)
     told = counts.noted(waiting, counts.enqueued((job.queue, job.terms.kind) for job in batch))
-    together = [statement, *told, *wake_up.sending(job.queue for job in batch)]
+    together = [statement, *told, *wake_up.sending(batch)]
     inserted = run_patiently(together)[0].rows
+    wake_up.hint(batch)
     enqueued_at = inserted[0][-1]
     return [Enqueued(row[0], created=True, enqueued_at=enqueued_at) for row in inserted]
 
@@ -163,6 +170,7 @@ class Inserted(NamedTuple):
     dedupe_key: str | None
     hold: str
     kind: str
+    priority: int
     enqueued_at: datetime | None
 
 
@@ -198,13 +206,15 @@ def values_of(terms: Terms) -> list[Any]:
 def announce(inserted: Sequence[Inserted]) -> None:
     if not inserted:
         return
+    ready = [row for row in inserted if row.hold == Hold.NONE]
     changes = Counter((row.queue, bucket_of(Status.PENDING, row.hold)) for row in inserted)
     writes = Writes()
     if not writes_events():
         writes.add(events.of_jobs([row.job_id for row in inserted], EventName.ENQUEUED))
     writes.add(*counts.noted(changes, counts.enqueued((row.queue, row.kind) for row in inserted)))
-    writes.add(*wake_up.sending(row.queue for row in inserted if row.hold == Hold.NONE))
+    writes.add(*wake_up.sending(ready))
     writes.run()
+    wake_up.hint(ready)
     wake_up.send_if_soon([row.job_id for row in inserted if row.hold == Hold.SCHEDULED])
 
 

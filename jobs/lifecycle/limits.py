@@ -174,7 +174,7 @@ def let_go(name: Name, room: float) -> int:
     first = Job.objects.held_back(str(name)).select_for_update(no_key=True, skip_locked=True)
     jobs = list(first.values_list("pk", "queue")[: int(min(room, LET_GO_AT_ONCE))])
     Job.objects.with_ids(pk for pk, _ in jobs).update(hold=Hold.NONE, held_by="")
-    wake_up.send(queue for _, queue in jobs)
+    wake_up.send([wake_up.AnyOf(queue) for _, queue in jobs])
     return len(jobs)
 
 
@@ -200,7 +200,7 @@ def freed(left: Iterable[AnyJob]) -> None:
 
 def let_go_all(gate: Gate) -> int:
     """Whoever there is room for, under the limits that are known."""
-    wake_up.send(name.value for name in gate.rooms if name.target == LimitTarget.QUEUE and gate.has_room(name))
+    wake_up.send_to(name.value for name in gate.rooms if name.target == LimitTarget.QUEUE and gate.has_room(name))
     return sum(let_go(name, gate.rooms[name].jobs) for name in sorted(gate.rooms) if gate.has_room(name))
 
 
@@ -208,7 +208,7 @@ def drop_holds(jobs: Iterable[AnyJob]) -> None:
     """Whoever changes a job that is held back lets it go: while it was locked, its turn may have passed."""
     held = [job for job in jobs if job.hold == Hold.LIMITED]
     Job.objects.with_ids(job.pk for job in held).update(hold=Hold.NONE, held_by="")
-    wake_up.send(job.queue for job in held)
+    wake_up.send(held)
     for job in held:
         job.hold = Hold.NONE
 

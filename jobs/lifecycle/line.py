@@ -30,6 +30,7 @@ class ReadyJob(LockedJob):
     checkpoint: Any
     progressed_at: datetime | None
     enqueued_at: str
+    trace_context: str | None
     others_are_due: bool  # some scheduled ones, which may have to go first: asked along with the lock
     opening: bool  # some limit, closed until a time, is to be opened
 

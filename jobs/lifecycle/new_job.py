@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from jobs import tracing
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
 from jobs.handlers.keys import derived_key
@@ -66,6 +67,7 @@ class Terms:
     limit_key: str | Callable[[Any], str]  # of the kind
     after: tuple[int, ...] = ()
     on_parent_failure: str = OnParentFailure.CANCEL
+    trace_context: str | None = field(default_factory=tracing.traceparent)
 
     @property
     def waits_for(self) -> int:
@@ -91,6 +93,10 @@ class CheckedJob(NamedTuple):
     @property
     def queue(self) -> str:
         return self.terms.queue
+
+    @property
+    def priority(self) -> int:
+        return self.terms.priority
 
     @property
     def force(self) -> bool:

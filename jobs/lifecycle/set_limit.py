@@ -179,7 +179,7 @@ def note(limit: Limit, event: EventName, reason: str) -> None:
     queue = limit.name if limit.target == LimitTarget.QUEUE else ""
     events.record([events.of_queue(queue, event, f"{limit}: {reason}" if reason else str(limit))])
     if queue:
-        wake_up.send([queue])
+        wake_up.send_to([queue])
 
 
 def sweep_all() -> None:

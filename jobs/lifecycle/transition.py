@@ -125,7 +125,8 @@ def move_alone(
     if to != Status.RUNNING and (left := limits.leaving(jobs)):
         collected.then(partial(limits.freed, left))
     if to == Status.PENDING and hold != Hold.WAITING and delay <= wake_up.SOON:
-        collected.add(*wake_up.sending(job.queue for job in jobs))
+        collected.add(*wake_up.sending(jobs))
+        wake_up.hint(jobs)
     settle_parts(ids, to)
 
 

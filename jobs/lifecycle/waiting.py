@@ -174,14 +174,15 @@ def release(free: Sequence[LockedJob]) -> None:
         hold=Case(When(run_after__gt=Now(), then=Value(Hold.SCHEDULED)), default=Value(Hold.NONE)),
         run_after=Greatest(F("run_after"), Now()),
     )
-    ready = list(rows.filter(hold=Hold.NONE).values_list("queue", flat=True))
+    ready = [wake_up.AnyOf(*row) for row in rows.filter(hold=Hold.NONE).values_list("queue", "priority")]
     changes: Counter[tuple[str, Bucket]] = Counter()
-    for queue, number in Counter(ready).items():
+    for queue, number in Counter(job.queue for job in ready).items():
         changes[queue, Bucket.SCHEDULED] -= number
         changes[queue, Bucket.PENDING] += number
     writes = Writes()
     writes.add(*counts.noted(changes), *wake_up.sending(ready))
     writes.run()
+    wake_up.hint(ready)
     wake_up.send_if_soon([job.pk for job in free])
 
 

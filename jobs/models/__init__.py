@@ -1,5 +1,6 @@
 """The tables. Reads live in `jobs.selectors`, writes of job state in `jobs.lifecycle`."""
 
+from jobs.models.alert import Alert, AlertReading, AlertTotal
 from jobs.models.api_token import ApiToken
 from jobs.models.claim import Claim
 from jobs.models.dependency import Dependency, DependencyQuerySet
@@ -17,6 +18,9 @@ from jobs.models.webhook import DeliveryQuerySet, WebhookDelivery, WebhookHost, 
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
+    "Alert",
+    "AlertReading",
+    "AlertTotal",
     "ApiToken",
     "Claim",
     "DeliveryQuerySet",

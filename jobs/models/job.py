@@ -176,6 +176,9 @@ class Job(models.Model):
         help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown.",
     )
     webhook_url = models.CharField(max_length=500, blank=True, default="")
+    trace_context = models.CharField(  # noqa: DJ001  NULL takes no room, and nearly all are
+        max_length=60, null=True, blank=True, help_text="The W3C traceparent of whoever enqueued it."
+    )
 
     # Who has it
     claim_id = models.UUIDField(null=True, blank=True)
@@ -273,7 +276,7 @@ class Job(models.Model):
                 name="job_finished",
                 condition=Q(status__in=TERMINAL, stale_at__isnull=True),
             ),
-            models.Index(fields=["stale_at"], name="job_stale", condition=Q(stale_at__isnull=False)),
+            models.Index(fields=["stale_at", "id"], name="job_stale", condition=Q(stale_at__isnull=False)),
             models.Index(fields=["scope", "status"], name="job_scope", condition=~Q(scope="")),
         ]
 

@@ -46,6 +46,8 @@ class Intake:
 
     def look(self) -> None:
         """Send the clerk if it is time, and there is room."""
+        if self.wake_ups.asks_for_room:
+            self.wake_ups.room = self.free_slots()
         if self.is_open and not self.looking and monotonic() >= self._look_at and self.is_time():
             order = self.next_order()
             if order:
@@ -104,6 +106,12 @@ class Intake:
     def weight_of(self, kind: Kind) -> int:
         """A worker that is smaller than a job takes it when it has nothing else to do."""
         return min(kind.slots, self.options.slots)
+
+    def free_slots(self) -> int:
+        """In which a job could begin at once; none while we look, for what we find goes there."""
+        if not self.is_open or self.patience() in (0, float("inf")):
+            return 0
+        return max(0, self.options.slots - self.crew.occupied_slots)
 
     def room(self, free: int) -> int:
         now, per_slot = monotonic(), self.batch.per_slot

@@ -31,6 +31,11 @@ class WorkerOptions:
         return self.reaps and conf.REAP_INTERVAL > 0
 
     @property
+    def is_pruner(self) -> bool:
+        """Who does not look after others does not tidy up after them, either."""
+        return self.reaps and conf.PRUNE_INTERVAL > 0
+
+    @property
     def is_timekeeper(self) -> bool:
         return self.ticks and conf.PERIODIC_INTERVAL > 0
 

@@ -43,11 +43,24 @@ class NoWakeUps(Exception):
     """Wake-ups do not get through here, and will not: the worker polls instead."""
 
 
+class WakeUpsAway(Exception):
+    """What carries wake-ups does not answer, which was told already; it may be tried again in `retry_in` seconds."""
+
+    def __init__(self, reason: str, retry_in: float) -> None:
+        super().__init__(reason)
+        self.retry_in = retry_in
+
+
 class Listener(Protocol):
     """Hears that work arrived."""
 
-    def wait(self, seconds: float) -> str | None:
-        """The name of a queue that got work within that time."""
+    @property
+    def shared(self) -> bool:
+        """Whether what one worker hears is heard by no other."""
+        ...
+
+    def wait(self, seconds: float, most: int = 1) -> Collection[str]:
+        """The names of queues that got work within that time; where each is heard by one worker, `most` of them."""
         ...
 
 
@@ -82,6 +95,18 @@ class QueueClient(Protocol):
 
     def reap_in_turn(self) -> None:
         """The same, if no other worker has just done it."""
+        ...
+
+    def wants_alerts(self) -> bool:
+        """Whether anybody is to be told of what goes wrong. Asks no one."""
+        ...
+
+    def send_alerts_in_turn(self) -> None:
+        """Look what people should be told, if no other worker has just done it, and tell them."""
+        ...
+
+    def prune_in_turn(self, go_on: Callable[[], bool]) -> None:
+        """Delete what is old, if it is our turn, while `go_on` says so."""
         ...
 
     def tick(self, sync: bool = False) -> Ticked:

@@ -6,6 +6,7 @@ from multiprocessing.connection import Connection
 from django.db import connections
 
 from jobs.conf import conf
+from jobs.dispatch.link import check_at_start
 from jobs.exceptions import InvalidInput
 from jobs.handlers.registry import registry
 from jobs.worker.capabilities import capabilities
@@ -21,6 +22,7 @@ from jobs.worker.supervisor import Supervisor
 def run_worker(name: str, options: WorkerOptions, display: Display, *, gpu: str = "auto") -> WorkerTally:
     list(registry)  # children find all handlers imported, and those that cannot be are told of now
     check_kinds()
+    check_at_start()
     connections.close_all()
     settle_memory()
     folders = folders_of_this_process()

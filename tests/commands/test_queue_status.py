@@ -23,6 +23,7 @@ def test_an_empty_yard_says_so():
     assert run_json("queue_status") == {
         "queues": {},
         "total": {**NONE, "oldest_pending_seconds": None},
+        "limits": [],
         "workers": {"active": 0, "idle": 0, "busy": 0, "offline": 0, "disabled": 0},
         "last_hour": figures,
         "last_day": figures,

@@ -108,6 +108,19 @@ def test_all_limits_of_a_job_must_have_room_and_none_is_left_unused(worker):
     assert ids(taken(worker)) == [jobs[2].pk]
 
 
+def test_a_place_that_the_first_cannot_take_goes_to_the_next_in_the_same_claim(worker):
+    set_limit("kind", "test.noop", Rules(max_running=2))
+    set_limit("key", "*", Rules(max_running=1))
+    jobs = [make_job(limit_key=key) for key in ("a", "b", "a", "c")]
+    _, second = taken(worker)
+    assert taken(worker) == []
+    assert holds(*jobs[2:]) == ["kind:test.noop"] * 2
+    complete(second)
+    free = make_job("other.kind", allow_unknown=True)
+    assert set(ids(taken(worker))) == {free.pk, jobs[3].pk}
+    assert holds(jobs[2]) == ["key:a"]
+
+
 def test_a_crash_frees_the_place_when_it_is_reaped(worker):
     set_limit("key", "a", Rules(max_running=1))
     make_job(limit_key="a")

@@ -43,11 +43,6 @@ def is_ready(job: Job) -> bool:
     return row.status == Status.PENDING and row.hold == Hold.NONE
 
 
-def shown(job: Job) -> str:
-    row: Any = get_job(job.pk)
-    return str(row.state)
-
-
 def test_it_runs_when_all_that_it_waits_for_completed():
     one, other = make_job(queue="a"), make_job(queue="b")
     job = make_job(after=[one, other.pk])
@@ -144,13 +139,18 @@ def test_it_stands_in_line_from_the_moment_it_is_let_go():
     assert (database_now() - reload(job).run_after).total_seconds() < 50
 
 
+def state_of(job: Any) -> str:
+    found: Any = get_job(job.pk)
+    return str(found.state)
+
+
 def test_it_is_counted_and_shown_as_scheduled():
     parent = make_job()
     job = make_job(after=[parent])
-    assert shown(job) == ShownState.SCHEDULED
+    assert state_of(job) == ShownState.SCHEDULED
     assert kept_counts() == {("default", "pending"): 1, ("default", "scheduled"): 1}
     end(parent)
-    assert shown(job) == ShownState.UNCLAIMED
+    assert state_of(job) == ShownState.UNCLAIMED
     assert kept_counts() == {("default", "pending"): 1, ("default", "completed"): 1}
 
 

@@ -62,7 +62,7 @@ MUTANTS = [
         ISOLATED,
         also=(Edit(TAKING, "if job.pk not in self.known]", "]"),),
     ),
-    Mutant("isolated: who looked meanwhile is not told", TAKING, "wake_up.send(left_behind)", "", WAKE, POSTGRES),
+    Mutant("isolated: who looked meanwhile is not told", TAKING, "wake_up.send_to(left_behind)", "", WAKE, POSTGRES),
     Mutant(
         "isolated: without room, locked all the same",
         TAKING,
@@ -101,7 +101,7 @@ MUTANTS = [
         WAKE,
         POSTGRES,
     ),
-    Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send([name])", "pass", WAKE, POSTGRES),
+    Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send_to([name],", "set(", WAKE, POSTGRES),
     Mutant(
         "claim: the same id adds",
         CLAIM,

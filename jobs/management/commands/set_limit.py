@@ -17,7 +17,7 @@ class Command(JobyardCommand):
 start per period, only at some hours. It replaces what was set before. Jobs without room wait, and
 hold up nobody behind them. What runs already goes on."""
     examples = """  manage.py set_limit --queue media --running 1
-  manage.py set_limit --key 'customer-*' --running 4      each customer on its own
+  manage.py set_limit --key 'customer-*' --running 4
   manage.py set_limit --kind mail.send --rate 100/m
   manage.py set_limit --queue night --window 22:00-06:00 --time-zone Europe/Berlin
   manage.py set_limit --queue media --lift"""
