@@ -145,6 +145,7 @@ def test_a_job_is_enqueued_with_all_that_can_be_said(program: Client):
         "scope": "films", "dedupe_key": "k", "unique": "ever", "force": True, "run_after": "2099-05-01T12:00:00+02:00",
         "max_attempts": 9, "backoff": "fixed:5", "max_runtime": 60, "webhook_url": "https://example.org/",
         "accelerator": "prefer", "after": [make_job(queue="first").pk], "on_parent_failure": "run",
+        "limit_key": "customer-7", "size": 12,
         "allow_unknown": True,
     }  # fmt: skip
     answer = post_json(program, f"{QUEUE}/enqueue", wish)

@@ -213,7 +213,7 @@ def test_the_reaper_finds_who_waits_for_nobody():
     """As after a crash between a commit and what was to follow it, or after other hands than ours."""
     ended, gone, parent = make_job(queue="a"), make_job(queue="b"), make_job(queue="c")
     jobs = {each.pk: make_job(after=[each]) for each in (ended, gone)}
-    bad = make_job(after=[parent], on_parent_failure="fail")
+    bad = make_job(after=[parent, make_job(queue="e")], on_parent_failure="fail")
     waits = make_job(after=[make_job(queue="d")])
     Job.objects.filter(pk__in=[ended.pk, gone.pk]).update(awaited=False)
     end(ended), end(gone)
