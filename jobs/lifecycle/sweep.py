@@ -6,7 +6,7 @@ It goes over the rows once, from the oldest on: those that cannot be dealt with 
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
@@ -18,6 +18,7 @@ logger = logging.getLogger("jobs.prune")
 
 MOST = 500
 SLOW = 1.0  # seconds: a batch that took longer held its locks for too long; the next is smaller
+REST = 1.0  # times what a batch took: half of the time, the disk and the cores are for those who claim
 GIVE_UP = 3  # single rows one after the other that met a timeout: it is not the rows
 NOTE_EVERY = 10.0  # seconds
 TIMEOUT_SQLSTATE = "57014"  # statement_timeout, or an operator who cancelled it
@@ -68,7 +69,9 @@ class Sweep:
             logger.warning("a batch of %d met a timeout error=%r", len(ids), str(error).strip())
             self._error = error
             return None
-        self.adapt(monotonic() - began)
+        took = monotonic() - began
+        self.adapt(took)
+        sleep(min(took * REST, SLOW))
         return done
 
     def adapt(self, seconds: float) -> None:
