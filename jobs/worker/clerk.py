@@ -6,7 +6,7 @@ The supervisor never waits for it: through an outage it repeats one call, while 
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from jobs.worker.messages import Asked
 from jobs.worker.notary import Notary, needs_notary
 from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueUnavailable
 from jobs.worker.reporting import Digest, News
+from jobs.worker.tray import Reply, Tray
 
 logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
@@ -29,21 +30,6 @@ NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
 class GivenUp(Exception):
     """The worker must exit although the queue does not answer: the reaper will find what was not told."""
-
-
-@dataclass
-class Tray:
-    """What waits for the clerk."""
-
-    outcomes: list[Outcome] = field(default_factory=list)
-    since: float = NEVER  # when the first of them came
-    for_notary: list[tuple[ClaimedJob, Outcome]] = field(default_factory=list)
-    reports: dict[ClaimRef, Digest] = field(default_factory=dict)
-    asked: list[tuple[Asked, "Reply"]] = field(default_factory=list)
-    claim: ClaimOrder | None = None
-
-
-Reply = Callable[[Exception | None], None]
 
 
 @dataclass(frozen=True)
