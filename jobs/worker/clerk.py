@@ -6,7 +6,7 @@ The supervisor never waits for it: through an outage it repeats one call, while 
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
@@ -18,30 +18,18 @@ from jobs.worker.messages import Asked, Granted
 from jobs.worker.notary import Notary, needs_notary
 from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueUnavailable
 from jobs.worker.reporting import Digest, News
+from jobs.worker.tray import Reply, Tray
 
 logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+MANY, GATHER = 50, 0.01  # jobs that are out, and seconds: so many are held only where they take a moment each
 NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
 
 class GivenUp(Exception):
     """The worker must exit although the queue does not answer: the reaper will find what was not told."""
-
-
-@dataclass
-class Tray:
-    """What waits for the clerk."""
-
-    outcomes: list[Outcome] = field(default_factory=list)
-    for_notary: list[tuple[ClaimedJob, Outcome]] = field(default_factory=list)
-    reports: dict[ClaimRef, Digest] = field(default_factory=dict)
-    asked: list[tuple[Asked, "Reply"]] = field(default_factory=list)
-    claim: ClaimOrder | None = None
-
-
-Reply = Callable[[Exception | Granted | None], None]
 
 
 @dataclass(frozen=True)
@@ -84,6 +72,8 @@ class Clerk(threading.Thread):
 
     def finish(self, outcomes: Iterable[Outcome], jobs: Mapping[ClaimRef, ClaimedJob] = NO_JOBS) -> None:
         with self._wake:
+            if not self._tray.outcomes:
+                self._tray.since = monotonic()
             for outcome in outcomes:
                 job = jobs.get(outcome.claim)
                 if job and needs_notary(job, outcome):
@@ -168,7 +158,7 @@ class Clerk(threading.Thread):
         with self._wake:
             while True:
                 tray, wait = self._tray, self.patience()
-                if tray.outcomes or tray.for_notary or tray.asked or tray.claim or wait == 0:
+                if tray.for_notary or tray.asked or tray.claim or wait == 0:
                     self.leave_what_can_wait()
                     return tray
                 if self._closing:
@@ -176,9 +166,19 @@ class Clerk(threading.Thread):
                 self._wake.wait(wait)
 
     def patience(self) -> float | None:
-        """Seconds until a report should be sent; None if there is none."""
+        """Seconds until a report or an outcome should be sent; None if there is none."""
         now = monotonic()
-        return min((self.due_in(claim, now) for claim in self._tray.reports), default=None)
+        waits = [self.due_in(claim, now) for claim in self._tray.reports]
+        if self._tray.outcomes:
+            waits.append(self.outcomes_due_in(now))
+        return min(waits, default=None)
+
+    def outcomes_due_in(self, now: float) -> float:
+        """At once; but where many others are about to end, they are told together."""
+        still_out = len(self.ledger) - len(self._tray.outcomes)
+        if self._closing or still_out < MANY:
+            return 0.0
+        return max(0.0, self._tray.since + GATHER - now)
 
     def due_in(self, claim: ClaimRef, now: float) -> float:
         if claim in self._urgent or self._closing:
@@ -244,7 +244,11 @@ class Clerk(threading.Thread):
     def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         """As often as it takes: until an outcome is answered, the job is not over."""
         answers = self.finish_all(outcomes)
-        expired = [outcome for outcome, answer in zip(outcomes, answers, strict=True) if is_expired(answer)]
+        expired = [
+            outcome
+            for outcome, answer in zip(outcomes, answers, strict=True)
+            if isinstance(answer.refused, ClaimExpired)
+        ]
         if expired:
             self.renew()
             again = {answer.claim: answer for answer in self.finish_all(expired)}
@@ -286,7 +290,3 @@ class Clerk(threading.Thread):
                 if self._give_up.wait(pause):
                     raise GivenUp(str(error)) from error
             pause = min(pause * 2, LONGEST_PAUSE)
-
-
-def is_expired(answer: Answer) -> bool:
-    return isinstance(answer.refused, ClaimExpired)

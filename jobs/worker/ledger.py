@@ -14,6 +14,9 @@ class Ledger:
         self._renewed_at: dict[ClaimRef, float] = {}
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        return len(self._renewed_at)
+
     def claims(self) -> list[ClaimRef]:
         with self._lock:
             return list(self._renewed_at)

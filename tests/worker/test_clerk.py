@@ -288,6 +288,25 @@ def test_outcomes_that_lie_on_the_tray_together_are_told_in_one_call(office: Off
     assert queue.calls.count("finish") == 1
 
 
+def test_while_many_are_out_outcomes_wait_for_more_and_for_a_look_but_not_for_ever(
+    office: Office, queue: Unsteady, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(clerk_module, "MANY", 2)
+    monkeypatch.setattr(clerk_module, "GATHER", 3600)
+    for _ in range(5):
+        make_job()
+    jobs = office.claimed(limit=5)
+    queue.calls.clear()
+    office.clerk.finish([Outcome.completed(jobs[0].claim)])
+    office.clerk.finish([Outcome.completed(jobs[1].claim)])
+    assert office.claimed() == []  # goes with it, and first
+    assert queue.calls[:2] == ["finish", "claim"]
+    assert len(office.finished) == 2
+    assert office.told(Outcome.completed(jobs[2].claim), Outcome.completed(jobs[3].claim)) == [Status.COMPLETED] * 2
+    monkeypatch.setattr(clerk_module, "GATHER", 0.001)
+    assert office.told(Outcome.completed(jobs[4].claim)) == [Status.COMPLETED]
+
+
 def test_what_comes_after_the_lease_ended_counts_while_nobody_has_taken_the_job(office: Office, queue: Unsteady):
     make_job()
     (late,) = office.claimed()
