@@ -124,7 +124,7 @@ def pause(target: str, name: str, reason: str = "") -> bool:
     about, name = check_name(target, name)
     check_text("reason", reason, 500)
     if about == LimitTarget.QUEUE:
-        raise InvalidInput("A queue is paused by jobs.lifecycle.queues.pause.")
+        raise InvalidInput("A queue is paused on the page of the queues, or by `pause_queue NAME`.")
     limit = locked(about, name)
     if limit.paused:
         return False

@@ -55,6 +55,11 @@ def test_a_limit_that_is_gone_is_told(operator: Client):
     ]
 
 
+def test_a_queue_is_paused_elsewhere(operator: Client):
+    (told,) = told_by(send(operator, "limit", action="pause", target="queue", name="mail"))
+    assert told == "A queue is paused on the page of the queues, or by `pause_queue NAME`."
+
+
 def test_who_may_only_look_sees_no_form_and_cannot_post():
     viewer = staff("view_limit")
     set_limit("queue", "media", Rules(max_running=1))

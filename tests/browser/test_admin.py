@@ -17,6 +17,8 @@ from jobs.lifecycle.periodic.tick import tick_once
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.record_deliveries import record_deliveries
 from jobs.lifecycle.report import report
+from jobs.lifecycle.set_limit import Rules, set_limit
+from jobs.lifecycle.set_limit import pause as pause_all_of
 from jobs.lifecycle.take_deliveries import take_deliveries
 from jobs.models import Job, PeriodicJob, WebhookDelivery, WebhookHost, Worker
 from jobs.states import PhaseStatus, QualityStatus, Status
@@ -44,6 +46,9 @@ def site(screen: Screen) -> Screen:
     job_in(Status.COMPLETED), make_job(queue="mail")
     Job.objects.filter(status=Status.FAILED).update(last_error=HOSTILE + LONG, last_traceback=HOSTILE + "\n" + LONG)
     pause("mail", "too many bounces")
+    set_limit("key", "library-*", Rules(max_running=4))
+    set_limit("queue", "media", Rules(1, 100, 60.0, "22:00-06:00", "America/Argentina/ComodRivadavia"))
+    pause_all_of("scope", LONG, HOSTILE)
     client = logged_in(User.objects.create_superuser("anna", password=None))
     screen.log_in(client.cookies["sessionid"].value)
     return screen
@@ -81,6 +86,7 @@ def pages() -> dict[str, str]:
         "workers": "/admin/jobs/worker/",
         "worker": f"/admin/jobs/worker/{worker.pk}/change/",
         "queues": "/admin/jobs/queue/",
+        "limits": "/admin/jobs/limit/",
         "periodic-list": "/admin/jobs/periodicjob/",
         "periodic": f"/admin/jobs/periodicjob/{PeriodicJob.objects.get(name='reports.nightly').pk}/change/",
         "webhooks": "/admin/jobs/webhookdelivery/",
