@@ -32,7 +32,7 @@ class Errands:
 
 
 class Ear:
-    working = False
+    working = asks_for_room = False
 
 
 @pytest.fixture
