@@ -70,16 +70,16 @@ $(READY6): pyproject.toml constraints.txt constraints-django6.txt
 	@touch $(READY6)
 
 # What Django or Python could change; the rest of the suite would only take its time again.
-ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin tasks testing test_conf.py test_checks.py \
-	api/test_document.py api/test_reads.py \
-	worker/test_runworker.py worker/test_supervisor.py videos/test_pages.py videos/test_api.py videos/test_admin.py)
+ON_DJANGO6 := $(addprefix tests/,models admin tasks monitoring testing/test_drain.py test_conf.py test_checks.py \
+	lifecycle/test_enqueue.py lifecycle/test_claim.py lifecycle/test_finish.py lifecycle/test_reap.py handlers/test_context.py \
+	api/test_document.py api/test_reads.py worker/test_runworker.py worker/test_supervisor.py videos/test_pages.py videos/test_admin.py)
 
 test-django6: ## the suite on Django 6, where a newer Python is found
 ifeq ($(NEWER),)
 	@echo "Django 6: no Python 3.12 or newer found, left out"
 else
 	@$(MAKE) --no-print-directory $(READY6)
-	@DEBUG=1 .venv-django6/bin/python -m tests.engines sqlite -n 2 --dist loadfile $(ON_DJANGO6)
+	@DEBUG=1 .venv-django6/bin/python -m tests.engines sqlite -n 3 --dist loadfile $(ON_DJANGO6)
 endif
 
 mutants: $(READY) ## break each guard in turn: a test must notice (minutes)

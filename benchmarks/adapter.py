@@ -20,7 +20,7 @@ FIRST_PENDING = "SELECT min(id) FROM jobs_job WHERE status = 'pending' AND hold 
 class Peer(DjangoAdapter):
     name = "project"
     package = "jobyard"
-    settings = "runworker, one slot, polls every second (defaults); events, counters and fences on"
+    settings = "runworker as it is: one child process for each core, LISTEN/NOTIFY; events, counters and fences on"
     apps = ("jobs", "benchmarks")
     has_bulk = True
     deep = True

@@ -15,6 +15,7 @@ from jobs.handlers.base import ClaimedJob
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.finish import complete
+from jobs.lifecycle.sql.together import AND
 from jobs.lifecycle.workers import register
 from jobs.models import Worker
 from jobs.process_identity import this_process
@@ -22,8 +23,12 @@ from jobs.process_identity import this_process
 # Keep this table true: a statement that fits no line is printed as "not explained".
 REASONS = (
     ("BEGIN", r"BEGIN", "row, counters, event and worker change together or not at all"),
+    (
+        "lock a ready job",
+        r"SELECT.*\"priority\" DESC.*SKIP LOCKED",
+        "two workers never get the same; pauses and GPU rules too; and is something due?",
+    ),
     ("promote due jobs", r"SELECT.*'scheduled'.*SKIP LOCKED", "scheduled jobs stay out of the ready index until due"),
-    ("lock a ready job", r"SELECT.*SKIP LOCKED", "two workers never get the same; pauses and GPU rules too"),
     ("use the claim id up", r"INSERT INTO \W?jobs_claim\W", "a repeated claim call must not take a second job"),
     ("assign", r"UPDATE \W?jobs_job\W.*'running'", "claim id, worker, lease, start mark"),
     ("lock the held job", r"SELECT.*lease_expires_at.*FOR NO KEY UPDATE", "the fence: this claim, its lease not over"),
@@ -76,18 +81,21 @@ def explain(found: Findings, name: str, walls: Sequence[float], runs: Sequence[S
     for place, statement in enumerate(usual):
         seconds = median(run[place].seconds for run in same)
         spent += seconds
-        found.lines.append(line(name, statement, seconds))
+        first, *others = statement.sql.split(AND)
+        found.lines.append(line(name, first, f"{seconds * 1e3:6.2f} ms"))
+        found.lines += [line(name, other, "  with it") for other in others]
     found.lines.append(
         f"{name:<7}{max(0.0, took - spent) * 1e3:6.2f} ms  {'Python':<20} the driver, and values made of rows"
     )
 
 
-def line(name: str, statement: Statement, seconds: float) -> str:
-    label, why = reason_of(statement.sql)
-    plan = plan_of(statement.sql)
+def line(name: str, sql: str, took: str) -> str:
+    """What is sent in one round trip has one time, in its first line."""
+    label, why = reason_of(sql)
+    plan = plan_of(sql)
     warning = "  <- reads a growing table whole" if reads_too_much(plan) else ""
     shown = f"  [{plan}]{warning}" if plan else ""
-    return f"{name:<7}{seconds * 1e3:6.2f} ms  {label:<20} {why}{shown}"
+    return f"{name:<7}{took}  {label:<20} {why}{shown}"
 
 
 def reason_of(sql: str) -> tuple[str, str]:

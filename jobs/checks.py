@@ -25,6 +25,7 @@ def check_settings(**_: Any) -> list[checks.CheckMessage]:
         *absurd_durations(),
         *contradictions(),
         *webhook_problems(),
+        *alert_problems(),
         *engine_problems(),
         *dispatch_problems(),
     ]
@@ -140,6 +141,19 @@ def webhook_problems() -> Iterator[checks.CheckMessage]:
             hint="Put whsec_ and 32 random bytes in base64 into the environment; docs/webhooks.md says how.",
             id="jobs.W030",
         )
+
+
+def alert_problems() -> Iterator[checks.CheckMessage]:
+    """The address may be private and without TLS, for only an operator can write it; but it must be one."""
+    unusable = problem_with(conf.ALERT_WEBHOOK_URL) if conf.ALERT_WEBHOOK_URL else ""
+    rules = [
+        ("E050", bool(unusable), f"JOBS_ALERT_WEBHOOK_URL {unusable}.", "Give another URL, or leave it empty."),
+        ("E051", conf.ALERT_TIMEOUT == 0, "JOBS_ALERT_TIMEOUT is 0: no alert could be sent in time.", "Set it to 10."),
+        ("E052", conf.ALERT_TRIES == 0, "JOBS_ALERT_TRIES is 0: no alert would ever be sent.", "Set it to 5."),
+    ]
+    for number, broken, problem, fix in rules:
+        if broken:
+            yield checks.Error(problem, hint=fix, id=f"jobs.{number}")
 
 
 def engine_problems() -> Iterator[checks.CheckMessage]:

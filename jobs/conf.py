@@ -205,6 +205,14 @@ class Conf:
     SSE_MAX_AGE = seconds(900, "An event stream ends after this, and whether its reader may still read is asked anew.")
     SSE_READERS = count(500, "streams", "How many event streams a web process holds at once.")
     ALERT_WEBHOOK_URL = text("", "Where alerts are sent; empty = nowhere.")
+    ALERT_FORMAT = Setting(
+        "json", parse_choice("json", "slack", "discord"), "json, slack or discord", "What the receiver understands."
+    )
+    ALERT_WORKERS = flag(False, "Whether it is told, too, when a worker starts or signs off.")
+    ALERT_TRIES = count(5, "tries", "How often an alert is sent at most until its receiver takes it.")
+    ALERT_LONG_TRANSACTION = seconds(
+        600, "A transaction of PostgreSQL that is open for longer raises an alert; 0 = never."
+    )
     ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
     ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
     ALERT_DEPTH = count(10_000, "jobs", "More jobs waiting in a queue than this raise an alert.")

@@ -2,6 +2,7 @@
 
 from jobs.conf import conf
 from jobs.handlers.folders import Folders
+from jobs.worker.alerter import Alerter
 from jobs.worker.deliverer import Deliverer
 from jobs.worker.options import WorkerOptions
 from jobs.worker.pruner import Pruner
@@ -21,4 +22,6 @@ def chores(client: QueueClient, folders: Folders, options: WorkerOptions, timeke
         threads.append(Pruner(client))
     if conf.WEBHOOK_CONCURRENCY:
         threads.append(Deliverer(client))
+    if options.is_reaper and client.wants_alerts():
+        threads.append(Alerter(client))
     return threads

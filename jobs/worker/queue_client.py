@@ -1,12 +1,12 @@
 """What a worker asks of the queue, whether the database is at hand or behind HTTP."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.webhooks.message import Delivery, Sent
 
 
@@ -21,8 +21,14 @@ class ClaimOrder:
     claim_id: UUID
     queues: Sequence[str]
     limit: int
-    isolated_kinds: Collection[str] = ()
+    isolated_kinds: Mapping[str, int] = field(default_factory=dict)  # with the slots that one of each takes
     isolated_limit: int | None = None
+
+    @property
+    def leaves_some(self) -> bool:
+        """Whether there may be jobs for which there was no room: of those that must begin at once, the heaviest."""
+        heaviest = max(self.isolated_kinds.values(), default=1)
+        return self.isolated_limit is not None and self.isolated_limit < heaviest
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,10 @@ class QueueClient(Protocol):
 
     def verify(self, claim: ClaimRef) -> None: ...
 
+    def spawn(self, claim: ClaimRef, wish: Wish) -> tuple[Child, ...]:
+        """Make jobs for a running one, unless it has made them before; returns all that it made."""
+        ...
+
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]: ...
 
     def reap(self) -> None:
@@ -85,6 +95,14 @@ class QueueClient(Protocol):
 
     def reap_in_turn(self) -> None:
         """The same, if no other worker has just done it."""
+        ...
+
+    def wants_alerts(self) -> bool:
+        """Whether anybody is to be told of what goes wrong. Asks no one."""
+        ...
+
+    def send_alerts_in_turn(self) -> None:
+        """Look what people should be told, if no other worker has just done it, and tell them."""
         ...
 
     def prune_in_turn(self, go_on: Callable[[], bool]) -> None:

@@ -27,7 +27,10 @@ def run_worker(name: str, options: WorkerOptions, display: Display, *, gpu: str 
     settle_memory()
     folders = folders_of_this_process()
     nursery = Nursery(shown_by(display, child_main(name, folders)))
-    client = DatabaseClient(name, options.queue_names, slots=options.slots, capabilities=capabilities(gpu))
+    facts = capabilities(gpu)
+    if options.max_size is not None:
+        facts["max_size"] = options.max_size
+    client = DatabaseClient(name, options.queue_names, slots=options.slots, capabilities=facts)
     return Supervisor(client, nursery, folders, options, display).run()
 
 

@@ -16,6 +16,7 @@ from jobs.lifecycle.finish import complete, fail, finish, release
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.report import report
 from jobs.lifecycle.retry import retry
+from jobs.lifecycle.sql.together import AND
 from jobs.models import WebhookDelivery
 from tests.concurrency.threads import rolled_back
 from tests.factories import age, claimed, make_job, make_worker, reload
@@ -114,7 +115,8 @@ def finishing(number: int, webhooks: int) -> list[str]:
         claimed(worker, make_job(queue=f"q{webhooks}-{place}", webhook_url=URL if place < webhooks else ""))
         for place in range(number)
     ]
-    return queries(lambda: finish([Outcome.completed(ref) for ref in refs]))
+    sent = queries(lambda: finish([Outcome.completed(ref) for ref in refs]))
+    return [statement for several in sent for statement in several.split(AND)]
 
 
 def test_one_statement_for_all_and_none_without_a_webhook():

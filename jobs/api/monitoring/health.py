@@ -1,11 +1,8 @@
 """Whether this process lives, whether it can serve, and how the whole is: three questions, three answers."""
 
-import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.files.storage import default_storage
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
@@ -16,6 +13,7 @@ from jobs.conf import conf
 from jobs.dispatch import link
 from jobs.selectors.clock import database_now
 from jobs.selectors.depth import queue_depths
+from jobs.selectors.disks import stored_files
 from jobs.selectors.monitoring import last_reap
 from jobs.selectors.workers import workers_by_status
 from jobs.states import LIVE_WORKER
@@ -122,11 +120,8 @@ def redis() -> Part:
 
 def storage() -> Part:
     """How much room there is where uploads and outputs go; storages that are no directory do not say."""
-    try:
-        folder: Callable[[str], str] = default_storage.path
-        usage = shutil.disk_usage(folder(""))
-    except (NotImplementedError, OSError):
+    disk = stored_files()
+    if disk is None:
         return Part("storage", {"free_bytes": None}, needed=False)
-    share = usage.free / usage.total if usage.total else 0.0
-    problem = f"only {share:.0%} is free" if share < conf.ALERT_DISK_FREE else ""
-    return Part("storage", {"free_bytes": usage.free, "free_share": round(share, 4)}, problem=problem, needed=False)
+    problem = f"only {disk.share:.0%} is free" if disk.is_low else ""
+    return Part("storage", {"free_bytes": disk.free, "free_share": round(disk.share, 4)}, problem=problem, needed=False)
