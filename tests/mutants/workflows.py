@@ -80,7 +80,7 @@ MUTANTS = [
     Mutant("suspend: always for all", WAITING, "else spawned.filter(needs__in=needs)", "else spawned", FLOWS),
     Mutant("spawn: again and again", SPAWN, "if key not in known:", "if True:", FLOWS),
     Mutant("spawn: circles by keys", SPAWN, "if checked.dedupe_key is not None:", "if False:", FLOWS),
-    Mutant("spawn: circles by after", SPAWN, "if not set(checked.after) <= set(siblings):", "if False:", FLOWS),
+    Mutant("spawn: circles by after", SPAWN, "if not set(checked.terms.after) <= set(siblings):", "if False:", FLOWS),
     Mutant(
         "retry: failed children stay",
         WAITING,

@@ -138,6 +138,12 @@ def test_to_wait_for_nothing_or_for_strangers_fails_at_once(waits_for):
     assert "WaitFor" in reload(job).last_error
 
 
+def test_to_wait_for_a_stranger_beside_a_child_fails_too():
+    ref = claimed()
+    [child] = spawn(ref, [Order("test.noop", {}, "a", {"queue": "q"})])
+    assert end_of(ref, (child.id, make_job(queue="r").pk)).status == Status.FAILED
+
+
 def test_to_wait_again_for_what_had_ended_fails_instead_of_going_round_for_ever():
     parent = make_job()
     ref = claimed(job=parent)
