@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Jobyard needs Python 3.11 or newer; name one with PYTHON=…"; exit 1; }
 	@echo "Setting up .venv (once)…"
 	@$(PYTHON) -m venv .venv
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,tasks,videos,test]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,redis,tasks,videos,test]'
 	@touch $(READY)
 
 setup: $(READY) ## make .venv with everything in it
@@ -50,7 +50,7 @@ format: $(READY) ## format and tidy the code
 DOCS_READY := .venv/.docs
 
 $(DOCS_READY): $(READY)
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,videos,test,docs]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,redis,videos,test,docs]'
 	@touch $(DOCS_READY)
 
 docs: $(DOCS_READY) ## the pages of docs/ as a site in build/docs; a broken link fails
@@ -66,20 +66,20 @@ READY6 := .venv-django6/.ready
 $(READY6): pyproject.toml constraints.txt constraints-django6.txt
 	@$(NEWER) -m venv .venv-django6
 	@grep -v -i '^django==' constraints.txt | cat - constraints-django6.txt > .venv-django6/constraints.txt
-	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,videos,test]'
+	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,redis,videos,test]'
 	@touch $(READY6)
 
 # What Django or Python could change; the rest of the suite would only take its time again.
-ON_DJANGO6 := $(addprefix tests/,lifecycle handlers models selectors admin tasks testing test_conf.py test_checks.py \
-	api/test_document.py api/test_reads.py \
-	worker/test_runworker.py worker/test_supervisor.py videos/test_pages.py videos/test_api.py videos/test_admin.py)
+ON_DJANGO6 := $(addprefix tests/,models admin tasks monitoring testing/test_drain.py test_conf.py test_checks.py \
+	lifecycle/test_enqueue.py lifecycle/test_claim.py lifecycle/test_finish.py lifecycle/test_reap.py handlers/test_context.py \
+	api/test_document.py api/test_reads.py worker/test_runworker.py worker/test_supervisor.py videos/test_pages.py videos/test_admin.py)
 
 test-django6: ## the suite on Django 6, where a newer Python is found
 ifeq ($(NEWER),)
 	@echo "Django 6: no Python 3.12 or newer found, left out"
 else
 	@$(MAKE) --no-print-directory $(READY6)
-	@DEBUG=1 .venv-django6/bin/python -m tests.engines sqlite -n 2 --dist loadfile $(ON_DJANGO6)
+	@DEBUG=1 .venv-django6/bin/python -m tests.engines sqlite -n 3 --dist loadfile $(ON_DJANGO6)
 endif
 
 mutants: $(READY) ## break each guard in turn: a test must notice (minutes)

@@ -19,7 +19,7 @@ myst_heading_anchors = 4  # named as on the forges that show these files
 suppress_warnings = ["misc.highlighting_failure"]  # what a terminal shows is no code
 
 SECTION = re.compile(r"^## (.+?)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-PAGE = re.compile(r"^- \[[^\]]+\]\(([\w-]+)\.md\)", re.MULTILINE)
+PAGE = re.compile(r"^- \[[^\]]+\]\(([\w/-]+)\.md\)", re.MULTILINE)
 FOREIGN = re.compile(
     r"<(?:script|img|iframe|link(?![^>]*rel=.canonical))[^>]*(?:src|href)=.https?://[^>]*>|url\(.?https?:"
 )

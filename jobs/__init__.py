@@ -1,24 +1,43 @@
 """Jobyard: durable background jobs out of the database.
 
-`from jobs import enqueue, enqueue_many, NewJob, handler, periodic, pipeline, Fatal, RetryLater`; importing it touches
-no model.
+`from jobs import enqueue, enqueue_many, batch, NewJob, handler, periodic, pipeline, Fatal, RetryLater, WaitFor`;
+importing it touches no model.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jobs.exceptions import Fatal, RetryLater
+    from jobs.exceptions import Fatal, RetryLater, WaitFor
+    from jobs.handlers.base import Spawn
     from jobs.handlers.periodic import periodic
     from jobs.handlers.pipeline import pipeline
     from jobs.handlers.registry import handler
+    from jobs.lifecycle.batch import Batch, batch
     from jobs.lifecycle.enqueue import enqueue, enqueue_many
     from jobs.lifecycle.new_job import NewJob
 
 __version__ = "0.1.0"
-__all__ = ["Fatal", "NewJob", "RetryLater", "enqueue", "enqueue_many", "handler", "periodic", "pipeline"]
+__all__ = [
+    "Batch",
+    "Fatal",
+    "NewJob",
+    "RetryLater",
+    "Spawn",
+    "WaitFor",
+    "batch",
+    "enqueue",
+    "enqueue_many",
+    "handler",
+    "periodic",
+    "pipeline",
+]
 
 HOMES = {
+    "Batch": "jobs.lifecycle.batch",
+    "Spawn": "jobs.handlers.base",
+    "WaitFor": "jobs.exceptions",
+    "batch": "jobs.lifecycle.batch",
     "Fatal": "jobs.exceptions",
     "RetryLater": "jobs.exceptions",
     "NewJob": "jobs.lifecycle.new_job",

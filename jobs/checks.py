@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
 from jobs.conf import all_settings, conf
+from jobs.dispatch import link
 from jobs.web_address import problem_with
 
 LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
@@ -20,7 +21,14 @@ LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
 @checks.register("jobs")
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
     unreadable = list(unreadable_settings())
-    return unreadable or [*absurd_durations(), *contradictions(), *webhook_problems(), *engine_problems()]
+    return unreadable or [
+        *absurd_durations(),
+        *contradictions(),
+        *webhook_problems(),
+        *alert_problems(),
+        *engine_problems(),
+        *dispatch_problems(),
+    ]
 
 
 @checks.register("jobs")
@@ -135,6 +143,19 @@ def webhook_problems() -> Iterator[checks.CheckMessage]:
         )
 
 
+def alert_problems() -> Iterator[checks.CheckMessage]:
+    """The address may be private and without TLS, for only an operator can write it; but it must be one."""
+    unusable = problem_with(conf.ALERT_WEBHOOK_URL) if conf.ALERT_WEBHOOK_URL else ""
+    rules = [
+        ("E050", bool(unusable), f"JOBS_ALERT_WEBHOOK_URL {unusable}.", "Give another URL, or leave it empty."),
+        ("E051", conf.ALERT_TIMEOUT == 0, "JOBS_ALERT_TIMEOUT is 0: no alert could be sent in time.", "Set it to 10."),
+        ("E052", conf.ALERT_TRIES == 0, "JOBS_ALERT_TRIES is 0: no alert would ever be sent.", "Set it to 5."),
+    ]
+    for number, broken, problem, fix in rules:
+        if broken:
+            yield checks.Error(problem, hint=fix, id=f"jobs.{number}")
+
+
 def engine_problems() -> Iterator[checks.CheckMessage]:
     if connection.vendor not in ("postgresql", "sqlite"):
         yield checks.Error(
@@ -149,4 +170,16 @@ def engine_problems() -> Iterator[checks.CheckMessage]:
             "or fail with 'database is locked'.",
             hint="Add OPTIONS = {'transaction_mode': 'IMMEDIATE', 'timeout': 20} to DATABASES.",
             id="jobs.E009",
+        )
+
+
+def dispatch_problems() -> Iterator[checks.CheckMessage]:
+    """What can be known without asking Redis; whether it answers is asked by each worker that starts."""
+    reason = link.what_is_missing() if conf.DISPATCH in link.BY_REDIS else ""
+    if reason:
+        level = checks.Error if conf.DISPATCH == "redis" else checks.Warning
+        yield level(
+            f"JOBS_DISPATCH is {conf.DISPATCH}, but {reason}.",
+            hint="Put that right, or set JOBS_DISPATCH=auto.",
+            id="jobs.E040" if conf.DISPATCH == "redis" else "jobs.W040",
         )

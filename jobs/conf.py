@@ -173,6 +173,9 @@ class Conf:
     RETENTION_FAILED = seconds(90 * DAY, "Failed jobs are marked stale after this; 0 = never.")
     RETENTION_CANCELLED = seconds(30 * DAY, "Cancelled jobs are marked stale after this; 0 = never.")
     RETENTION_STALE_FOR = seconds(7 * DAY, "Stale jobs, and workers gone for as long, are deleted after this.")
+    PRUNE_INTERVAL = seconds(
+        3600, "How often the workers, one of them at a time, delete what is old; 0 = only `prune_jobs` does."
+    )
     RETENTION_STATISTICS = seconds(8 * DAY, "What happened minute by minute is kept for this long.")
     DISPATCH = Setting(
         "auto",
@@ -193,7 +196,8 @@ class Conf:
     )
     PERIODIC_CATCH_UP_LIMIT = count(10, "ticks", "With `all`, no more than these, the latest ones, are made up for.")
     PERIODIC_GRACE = seconds(60, "A tick that is found later than this was missed.")
-    REDIS_URL = text("", "The Redis that carries wake-ups; empty = none.")
+    REDIS_URL = text("", "The Redis that carries wake-ups with JOBS_DISPATCH redis or hybrid; empty = none.")
+    REDIS_PREFIX = text("jobyard", "What the names of our streams and channels in Redis begin with.")
     REDIS_POOL_SIZE = count(10, "connections", "How many connections to Redis a process keeps.")
     SSE_PING = seconds(30, "How often an idle event stream sends a sign of life.")
     SSE_RECONNECT = seconds(3, "After how long a browser reconnects to the event stream.")
@@ -201,6 +205,14 @@ class Conf:
     SSE_MAX_AGE = seconds(900, "An event stream ends after this, and whether its reader may still read is asked anew.")
     SSE_READERS = count(500, "streams", "How many event streams a web process holds at once.")
     ALERT_WEBHOOK_URL = text("", "Where alerts are sent; empty = nowhere.")
+    ALERT_FORMAT = Setting(
+        "json", parse_choice("json", "slack", "discord"), "json, slack or discord", "What the receiver understands."
+    )
+    ALERT_WORKERS = flag(False, "Whether it is told, too, when a worker starts or signs off.")
+    ALERT_TRIES = count(5, "tries", "How often an alert is sent at most until its receiver takes it.")
+    ALERT_LONG_TRANSACTION = seconds(
+        600, "A transaction of PostgreSQL that is open for longer raises an alert; 0 = never."
+    )
     ALERT_COOLDOWN = seconds(300, "The same alert is not sent again within this time.")
     ALERT_TIMEOUT = seconds(10, "How long the receiver of an alert may take.")
     ALERT_DEPTH = count(10_000, "jobs", "More jobs waiting in a queue than this raise an alert.")

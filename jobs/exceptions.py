@@ -1,6 +1,8 @@
 """The error tree. A class's docstring is its message; what it is about comes as keywords."""
 
 import inspect
+from collections.abc import Iterable
+from typing import Any
 
 
 class JobyardError(Exception):
@@ -26,6 +28,10 @@ class NotFound(JobyardError, LookupError):
 
 class JobNotFound(NotFound):
     """There is no job {job_id}."""
+
+
+class LimitNotFound(NotFound):
+    """There is no limit of the {target} {name}."""
 
 
 class PeriodicJobNotFound(NotFound):
@@ -95,6 +101,16 @@ class RetryLater(JobyardError):
         super().__init__(message or f"The handler asked to be tried again in {seconds:g} s.")
         self.seconds = float(seconds)
         self.count = count
+
+
+class WaitFor(JobyardError):
+    """Raised or returned by a handler: give the slot up, and begin anew when jobs that it spawned have ended."""
+
+    def __init__(self, children: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self.waits_for = (
+            None if children is None else tuple(child if isinstance(child, int) else child.id for child in children)
+        )
 
 
 class CommandFailed(JobyardError):

@@ -1,8 +1,12 @@
-"""The kinds that the queue brings itself: Django's tasks, where there is a framework for them."""
+"""The kinds that the queue brings itself: the end of a batch, and Django's tasks where there is their framework."""
 
 from importlib.util import find_spec
 
+from jobs.handlers.batches import KIND as BATCH
+from jobs.handlers.batches import end_batch
 from jobs.handlers.registry import Kind, registry
+
+registry.add(Kind(BATCH, end_batch))
 
 if find_spec("django.tasks") or find_spec("django_tasks"):
     from jobs.tasks.running import run_task

@@ -5,6 +5,7 @@
 
 import json
 import logging
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from datetime import UTC, datetime
 from django.core.exceptions import ImproperlyConfigured
 
 from jobs.conf import conf
-from jobs.sanitise import clean_text, cut_middle, redact
+from jobs.sanitise import Redactor, clean_text, cut_middle
 
 # What a line says besides its message, where the record has it. Nothing else: an extra may be anybody's secret.
 EXTRAS = ("job", "attempt", "kind", "worker")
@@ -27,7 +28,14 @@ Value = str | int
 
 
 class LineFormatter(logging.Formatter):
-    """What both formats say of a record, in order: time, level, logger, message, extras, exception, stack."""
+    """What both formats say of a record, in order: time, level, logger, message, extras, exception, stack.
+
+    Without secrets: those of the environment as it is now, and what looks like one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._redact = Redactor(os.environ)
 
     def format(self, record: logging.LogRecord) -> str:
         return self.line(dict(self.values(record)))
@@ -39,23 +47,27 @@ class LineFormatter(logging.Formatter):
         yield "time", time_of(record)
         yield "level", record.levelname
         yield "logger", record.name
-        yield "message", clean_text(message_of(record), LONGEST)
+        yield "message", self.clean(message_of(record))
         for name in EXTRAS:
             value = getattr(record, name, None)
             if value not in (None, ""):
-                yield name, value if type(value) is int else clean_text(value, LONGEST)
+                yield name, value if type(value) is int else self.clean(value)
         if exception := self.exception_of(record):
             yield "exception", exception
         if record.stack_info:
-            yield "stack", clean_text(record.stack_info, LONGEST)
+            yield "stack", self.clean(record.stack_info)
+
+    def clean(self, text: object) -> str:
+        """Redacted before it is cut: half a secret is one, too."""
+        return cut_middle(self._redact(clean_text(text, 10 * LONGEST)), LONGEST)
 
     def exception_of(self, record: logging.LogRecord) -> str:
-        """The traceback without secrets of the environment: a failing call shows its source, and its message more."""
+        """The traceback: a failing call shows its source, and its message more."""
         try:
             text = self.formatException(record.exc_info) if record.exc_info else record.exc_text or ""
         except Exception as error:  # an exception may break whoever prints it
             text = f"<exception is not readable: {type(error).__name__}>"
-        return cut_middle(redact(clean_text(text, 10 * LONGEST)), LONGEST)
+        return self.clean(text)
 
 
 class KeyValueFormatter(LineFormatter):

@@ -18,7 +18,7 @@ ACTIVE = (Status.PENDING, Status.RUNNING)
 TERMINAL = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
 
 TRANSITIONS: Mapping[Status, frozenset[Status]] = {
-    Status.PENDING: frozenset({Status.RUNNING, Status.CANCELLED}),
+    Status.PENDING: frozenset({Status.RUNNING, Status.FAILED, Status.CANCELLED}),
     Status.RUNNING: frozenset(
         {Status.PENDING, Status.COMPLETED, Status.FAILED, Status.CANCELLED},
     ),
@@ -29,14 +29,40 @@ TRANSITIONS: Mapping[Status, frozenset[Status]] = {
 
 
 class Hold(StrEnum):
-    """Why a pending job stays out of the ready index."""
+    """Why a pending job stays out of the ready index.
+
+    One at a time: first it waits for other jobs, then for its time, and only what is ready meets a limit.
+    """
 
     NONE = ""
+    WAITING = "waiting"
     SCHEDULED = "scheduled"
+    LIMITED = "limited"
+
+
+# Not due yet: these are counted and shown as scheduled.
+FOR_LATER = (Hold.WAITING, Hold.SCHEDULED)
+
+
+class OnParentFailure(StrEnum):
+    """What becomes of a job when one that it waits for fails or is cancelled."""
+
+    CANCEL = "cancel"
+    FAIL = "fail"
+    RUN = "run"
+
+
+class LimitTarget(StrEnum):
+    """What a limit is about: all jobs of a queue, of a kind, of a scope, or with the same limit key."""
+
+    QUEUE = "queue"
+    KIND = "kind"
+    SCOPE = "scope"
+    KEY = "key"
 
 
 class Bucket(StrEnum):
-    """What queue counters count: the statuses, with jobs scheduled for later told apart."""
+    """What queue counters count: the statuses, with jobs that wait for their time or for others told apart."""
 
     PENDING = "pending"
     SCHEDULED = "scheduled"
@@ -47,7 +73,7 @@ class Bucket(StrEnum):
 
 
 def bucket_of(status: str, hold: str) -> Bucket:
-    if status == Status.PENDING and hold == Hold.SCHEDULED:
+    if status == Status.PENDING and hold in FOR_LATER:
         return Bucket.SCHEDULED
     return Bucket(status)
 
@@ -138,6 +164,7 @@ class Verdict(StrEnum):
     CANCELLED = "cancelled"
     RELEASED = "released"
     CRASHED = "crashed"
+    WAITING = "waiting"
 
 
 class DeliveryStatus(StrEnum):
@@ -182,6 +209,7 @@ class EventName(StrEnum):
     QUALITY_COMPLETED = "quality_completed"
     RETRYING = "retrying"
     RELEASED = "released"
+    WAITING = "waiting"
     REAPED = "reaped"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -203,7 +231,26 @@ class EventName(StrEnum):
     WORKER_REMOVED = "worker_removed"
     QUEUE_PAUSED = "queue_paused"
     QUEUE_RESUMED = "queue_resumed"
+    LIMIT_SET = "limit_set"
+    LIMIT_REMOVED = "limit_removed"
 
 
 # What a webhook is told of: the ends of a job, and its progress where that is asked for.
 ANNOUNCED = (EventName.COMPLETED, EventName.FAILED, EventName.CANCELLED, EventName.PROGRESSED)
+
+
+class AlertName(StrEnum):
+    """What people are told of by themselves."""
+
+    STALE_JOB_RECOVERED = "stale_job_recovered"
+    JOB_MAX_RETRIES_EXCEEDED = "job_max_retries_exceeded"
+    JOB_FAILED_PATTERN = "job_failed_pattern"
+    JOB_STALLED = "job_stalled"
+    WORKER_OFFLINE = "worker_offline"
+    WORKER_STARTUP = "worker_startup"
+    WORKER_SHUTDOWN = "worker_shutdown"
+    QUEUE_DEPTH_HIGH = "queue_depth_high"
+    ERROR_RATE_HIGH = "error_rate_high"
+    NO_CLAIMS = "no_claims"
+    DISK_LOW = "disk_low"
+    LONG_TRANSACTION = "long_transaction"

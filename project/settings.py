@@ -6,6 +6,7 @@ import django
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from project.headers import POLICY
 from project.logs import to_stderr
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -43,12 +44,14 @@ INSTALLED_APPS = [
     "jobs",
     "jobs.videos",
     "project.demo",
+    "project.login",
 ]
 if django.VERSION < (6, 0):  # later ones have the task framework built in
     INSTALLED_APPS.append("django_tasks")
 TASKS = {"default": {"BACKEND": "jobs.tasks_backend.JobyardBackend", "QUEUES": []}}
 
 MIDDLEWARE = [
+    "project.headers.policies",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -123,10 +126,18 @@ HTTPS = env.bool("HTTPS", default=not DEBUG)
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^health/(live|ready)$"]  # probes come from next door, without TLS
 SESSION_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SAMESITE = "Lax"  # scripts of our pages read this one, to send it back in a header
 SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=31_536_000 if HTTPS else 0)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = env.str("CONTENT_SECURITY_POLICY", default=POLICY)  # project/headers.py; empty = none
 if env.bool("BEHIND_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 

@@ -14,26 +14,34 @@ ON_TOP = (
     "admin/", "api/", "browser/", "commands/", "docs/", "project/", "tasks/", "testing/", "web/",
     "videos/test_a", "videos/test_p",
 )  # fmt: skip
-# With queries of their own, or with processes.
+# Of these, what has queries of its own, or processes.
 YET_BOTH = (
     "admin/test_dashboard", "admin/test_job_list", "admin/test_job_actions", "admin/test_periodic",
     "api/events/", "api/test_reads", "commands/test_list_jobs", "commands/test_queue_status",
     "tasks/test_worker", "testing/test_drain", "videos/test_publish",
 )  # fmt: skip
+ON_SQLITE = ("worker/test_runworker", "worker/test_sharing", "worker/test_crashes", "worker/test_outages")
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The suite runs once on each engine: leave out what is about the other one, and do once what is about neither."""
     on_postgres = connection.vendor == "postgresql"
-    left_out = [item for item in items if (is_left_out_on_postgres if on_postgres else is_left_out_on_sqlite)(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
+    is_left_out = is_left_out_on_postgres if on_postgres else is_left_out_on_sqlite
+    if left_out := {item for item in items if is_left_out(item)}:
+        config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
 
 
 def is_left_out_on_sqlite(item: pytest.Item) -> bool:
-    return item.get_closest_marker("postgres") is not None
+    return item.get_closest_marker("postgres") is not None or is_about_processes(item)
+
+
+def is_about_processes(item: pytest.Item) -> bool:
+    """Real workers, whatever their database: on PostgreSQL all of them run, and here a few stand for all."""
+    place = item.path.relative_to(HERE).as_posix()
+    is_real = place.startswith("worker/") and "stage" in getattr(item, "fixturenames", ())
+    return is_real and not place.startswith(ON_SQLITE) and not is_left_out_on_postgres(item)
 
 
 def is_left_out_on_postgres(item: pytest.Item) -> bool:

@@ -1,6 +1,7 @@
 """Short ways to the rows a test needs, all through the verbs, and time that passes when a test says so."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from jobs.models import (
     Claim,
     Job,
     JobEvent,
+    Limit,
     MinuteTally,
     PeriodicJob,
     PeriodicTick,
@@ -37,7 +39,9 @@ from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
-AGEING: tuple[type[Model], ...] = (Job, Worker, Claim, JobEvent, Turn, QueueDelta, WebhookDelivery, WebhookHost)
+AGEING: tuple[type[Model], ...] = (
+    Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit, WebhookDelivery, WebhookHost,
+)  # fmt: skip
 
 
 def make_worker(
@@ -102,6 +106,12 @@ def ticks_of(periodic: PeriodicJob) -> list[str]:
     return [tick.outcome for tick in ticks]
 
 
+def end(job: Job, outcome: Callable[..., Outcome] = Outcome.completed, **terms: Any) -> Job:
+    """Let a ready job be run, and end so; for a failure, say `error=`."""
+    finish_one(outcome(claimed(make_worker(), job), **terms))
+    return reload(job)
+
+
 def reload(job: Job | ClaimRef | int) -> Job:
     """The job as the database has it now."""
     return Job.objects.get(pk=id_of(job))
@@ -155,6 +165,9 @@ def age(seconds: float, *, outage: bool = False) -> None:
     for model in AGEING:
         shift(model, seconds)
     MinuteTally.objects.update(minute=F("minute") - int(seconds // 60))
+    for limit in Limit.objects.all():
+        starts = [[when - seconds, jobs] for when, jobs in limit.starts]
+        Limit.objects.filter(pk=limit.pk).update(starts=starts)
     shift(ServiceBeat, seconds, leaving=() if outage else ("beat_at",))
 
 

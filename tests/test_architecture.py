@@ -22,11 +22,17 @@ SQL_WRITE = re.compile(r"\s*(INSERT\s+INTO|UPDATE\s+\S+\s+SET|DELETE\s+FROM|TRUN
 
 # Who writes rows, and which: the queue's verbs all of the queue's, the videos' verbs videos and nothing of a job. They
 # are told by the name that a call begins with, so a row of a video is called `video` there.
-WRITERS = {"jobs/lifecycle/": None, "jobs/videos/lifecycle/": {"Video", "VideoQuality", "video"}}
+WRITERS = {
+    "jobs/lifecycle/": None,
+    "jobs/videos/lifecycle/": {"Video", "VideoQuality", "video"},
+    "project/login/limits.py": {"LoginAttempt", "attempt"},
+}
 
 # What else is called so, and has nothing to do with rows.
 NOT_ROWS = {
     ("jobs/admin/log.py", "LogEntry.objects.bulk_create"): "the log of Django's admin",
+    ("jobs/doctor/machine.py", "default_storage.delete"): "a file",
+    ("jobs/doctor/machine.py", "default_storage.save"): "a file",
     ("jobs/handlers/files.py", "self.storage.delete"): "a file",
     ("jobs/handlers/files.py", "self.storage.save"): "a file",
     ("jobs/videos/management/bars.py", "self._live.update"): "what stands on the terminal",

@@ -30,6 +30,9 @@ CONTRADICTIONS = [
     ({"WEBHOOK_TRIES": 0}, "jobs.E032", ["JOBS_WEBHOOK_TRIES is 0", "Set it to 5"]),
     ({"WEBHOOK_PROGRESS": 101}, "jobs.E033", ["JOBS_WEBHOOK_PROGRESS is 101", "step in percent"]),
     ({"WEBHOOK_CA_FILE": "/no/such.pem"}, "jobs.E034", ["JOBS_WEBHOOK_CA_FILE is '/no/such.pem'", "cannot be read"]),
+    ({"ALERT_WEBHOOK_URL": "slack"}, "jobs.E050", ["JOBS_ALERT_WEBHOOK_URL must begin with", "leave it empty"]),
+    ({"ALERT_TIMEOUT": 0}, "jobs.E051", ["JOBS_ALERT_TIMEOUT is 0", "Set it to 10"]),
+    ({"ALERT_TRIES": 0}, "jobs.E052", ["JOBS_ALERT_TRIES is 0", "Set it to 5"]),
     ({"MAX_RUNTIME": 1e-9}, "jobs.E011", ["JOBS_MAX_RUNTIME is 1e-09 s", "empty", "0.001"]),
 ]
 
@@ -54,7 +57,14 @@ def test_a_webhook_for_all_must_be_one_that_is_called_and_should_be_signed(setti
 
 
 @pytest.mark.parametrize(
-    "values", [{"HEARTBEAT_INTERVAL": 60}, {"WORKER_OFFLINE_THRESHOLD": 30}, {"BACKOFF_CAP": 10}, {"BACKOFF_BASE": 0}]
+    "values",
+    [
+        {"ALERT_WEBHOOK_URL": "http://127.0.0.1:9093/hook"},
+        {"HEARTBEAT_INTERVAL": 60},
+        {"WORKER_OFFLINE_THRESHOLD": 30},
+        {"BACKOFF_CAP": 10},
+        {"BACKOFF_BASE": 0},
+    ],
 )
 def test_values_at_the_edge_work(settings, values):
     for name, value in values.items():

@@ -9,7 +9,10 @@ import pytest
 
 import jobs
 
-NAMES = ["Fatal", "NewJob", "RetryLater", "enqueue", "enqueue_many", "handler", "periodic", "pipeline"]
+NAMES = [
+    "Batch", "Fatal", "NewJob", "RetryLater", "Spawn", "WaitFor", "batch", "enqueue", "enqueue_many", "handler",
+    "periodic", "pipeline",
+]  # fmt: skip
 
 
 def in_a_fresh_interpreter(program: str) -> str:

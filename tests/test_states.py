@@ -17,7 +17,7 @@ from jobs.lifecycle.prune import prune_once
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.retry import requeue, retry
 from jobs.lifecycle.run_now import run_now
-from jobs.models import Job
+from jobs.models import Dependency, Job
 from jobs.selectors.clock import database_now
 from jobs.states import ACTIVE, TERMINAL, TRANSITIONS, Accelerator, Bucket, EventName, Hold, Status, bucket_of
 from tests.factories import age, job_in, make_job, make_worker, reload
@@ -43,6 +43,11 @@ def promoted(job: Job) -> None:
     claim(make_worker(), ["another-queue"])
 
 
+def break_what_it_needs(job: Job) -> None:
+    for dependency in job.dependencies.all():
+        cancel(dependency.needs_id)
+
+
 VERBS: list[Callable[[Job], object]] = [
     promoted,
     lambda job: claim(make_worker(), [job.queue]),
@@ -60,12 +65,21 @@ VERBS: list[Callable[[Job], object]] = [
     lambda job: move_to_queue(job.pk, "another-queue"),
     lambda job: prune_once(),
     lambda job: clear(job.pk),
+    break_what_it_needs,
 ]
 
 
 def starting_points() -> list[Job]:
     later = database_now() + timedelta(hours=1)
-    return [*(job_in(status, queue=f"q-{status}") for status in Status), make_job(run_after=later, queue="q-later")]
+    return [
+        *(job_in(status, queue=f"q-{status}") for status in Status),
+        make_job(run_after=later, queue="q-later"),
+        waiting_job(),
+    ]
+
+
+def waiting_job() -> Job:
+    return make_job(after=[make_job(queue="q-parent")], on_parent_failure="fail", queue="q-waiting")
 
 
 @pytest.mark.django_db
@@ -77,6 +91,7 @@ def test_the_moves_allowed_are_the_moves_made():
             after = Job.objects.filter(pk=job.pk).first()
             if after and after.status != job.status:
                 made.add((Status(job.status), Status(after.status)))
+        Dependency.objects.all().delete()
         Job.objects.all().delete()
     assert made == {(here, there) for here, targets in TRANSITIONS.items() for there in targets}
 
@@ -102,6 +117,7 @@ def test_a_terminal_status_only_leads_back_to_the_line():
 def test_each_status_has_its_bucket_and_what_is_for_later_one_of_its_own(status):
     assert bucket_of(status, Hold.NONE) == Bucket(status.value)
     assert bucket_of(Status.PENDING, Hold.SCHEDULED) == Bucket.SCHEDULED
+    assert bucket_of(Status.PENDING, Hold.WAITING) == Bucket.SCHEDULED
 
 
 @pytest.mark.parametrize(("words", "column"), [(Status, "status"), (Hold, "hold"), (Accelerator, "accelerator")])

@@ -1,3 +1,3 @@
 """The operator's pages in the Django admin."""
 
-from jobs.admin import job, periodic, queue, webhook, worker  # noqa: F401  registers the pages
+from jobs.admin import job, limit, periodic, queue, webhook, worker  # noqa: F401  registers the pages

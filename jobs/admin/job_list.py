@@ -11,6 +11,7 @@ from jobs.exceptions import InvalidInput
 from jobs.readable import human_duration
 from jobs.selectors.clock import database_now
 from jobs.selectors.job_pages import JobPage, job_page
+from jobs.selectors.limits import why_waiting
 from jobs.states import Status
 
 PAGE = 50
@@ -20,12 +21,12 @@ NOTHING = JobPage([], None, None, None, [])
 def list_context(request: HttpRequest, form: FilterForm) -> dict[str, Any]:
     page, error = read_page(request, form)
     form.offer(page.queues, {job.kind for job in page.jobs})
-    now = database_now()
+    now, waits = database_now(), why_waiting(page.jobs)
     return {
         "form": form,
         "error": error,
         "chips": chips(form),
-        "rows": [(job, told_time(job, now)) for job in page.jobs],
+        "rows": [(job, told_time(job, now), waits.get(job.pk, "")) for job in page.jobs],
         "shown": ",".join(str(job.pk) for job in page.jobs),
         "known": page.known,
         "query": form.query(),

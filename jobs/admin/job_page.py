@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.template.defaultfilters import filesizeformat
+
 from jobs.models import JobEvent, Worker
 from jobs.readable import full_time, human_duration
 from jobs.selectors.clock import database_now
 from jobs.selectors.deliveries import deliveries_of
+from jobs.selectors.limits import why_waiting
 from jobs.selectors.timeline import latest_events
+from jobs.selectors.workflows import workflow_of
 from jobs.states import EventName
 
 MOST_EVENTS = 500
@@ -33,6 +37,8 @@ def page_context(job: Any) -> dict[str, Any]:
         "job": job,
         "now": now,
         "facts": list(facts(job)),
+        "waits_for": why_waiting([job]).get(job.pk, ""),
+        "workflow": workflow_of(job),
         "moments": [(name, moment) for name, moment in moments(job) if moment],
         "claim": claim(job, now),
         "holder": workers.get(job.last_worker_id),
@@ -55,6 +61,8 @@ def facts(job: Any) -> Iterator[tuple[str, str]]:
     )
     for name, value in (
         ("scope", job.scope),
+        ("limit key", job.limit_key),
+        ("size", filesizeformat(job.size) if job.size else ""),
         ("dedupe key", (job.dedupe_key or "") + ", kept for ever" * (job.unique_ever and bool(job.dedupe_key))),
         ("backoff", job.backoff),
         ("accelerator", job.accelerator),

@@ -2,7 +2,7 @@
 
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -12,7 +12,7 @@ from django.conf import settings
 from jobs.conf import conf
 from jobs.exceptions import ClaimError
 from jobs.sanitise import clean_error, clean_text
-from jobs.states import PhaseStatus, QualityStatus, Status, Verdict
+from jobs.states import TERMINAL, PhaseStatus, QualityStatus, Status, Verdict
 
 
 class Unset:
@@ -91,10 +91,49 @@ class ClaimedJob(NamedTuple):
     completed_qualities: Sequence[str] = ()
     priority: int = 0
     enqueued_at: str = ""  # as the database writes it: hardly ever asked, and to read a time takes as long as all else
+    trace_context: str | None = None
 
     @property
     def id(self) -> int:
         return self.claim.job_id
+
+
+@dataclass(frozen=True)
+class Spawn:
+    """A job that a running one makes; the options are those of `jobs.enqueue`."""
+
+    kind: str
+    payload: Any = None
+    key: str | None = None  # under which it is known: the same key is the same job, in later attempts too
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Child:
+    """A job that was spawned, as it stands."""
+
+    id: int
+    key: str
+    kind: str
+    status: Status
+    progress: int = 0
+    result: Any = None
+    error: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return self.status in TERMINAL
+
+    @property
+    def completed(self) -> bool:
+        return self.status == Status.COMPLETED
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a handler asks of the queue: jobs to be made (none: only to hear of those that it made)."""
+
+    spawn: tuple[Spawn, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +149,7 @@ class Outcome:
     retry_after: float | None = None
     count: bool = True
     error_class: str = ""  # the import path of what was raised
+    waits_for: tuple[int, ...] | None = None  # of one that waits: for which of its jobs; None: for all
 
     @classmethod
     def completed(cls, claim: ClaimRef, result: Any = None) -> "Outcome":
@@ -140,6 +180,11 @@ class Outcome:
     def crashed(cls, claim: ClaimRef, error: str) -> "Outcome":
         """The process that ran it is gone, and its worker lives to tell."""
         return cls(claim, Verdict.CRASHED, error=error)
+
+    @classmethod
+    def waiting(cls, claim: ClaimRef, waits_for: tuple[int, ...] | None) -> "Outcome":
+        """The handler goes on, from its beginning, when jobs that it spawned have ended."""
+        return cls(claim, Verdict.WAITING, waits_for=waits_for)
 
     def refused(self, error: BaseException) -> "Outcome":
         """The outcome to record instead when this one cannot be written."""

@@ -1,16 +1,25 @@
 """`ctx`: what a handler is given to report progress and to ask whether it should go on. No ORM."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
-from jobs.handlers.base import ClaimedJob, PhaseReport, QualityReport, Report, describe_error, stored_moment
+from jobs.handlers.base import (
+    Child,
+    ClaimedJob,
+    PhaseReport,
+    QualityReport,
+    Report,
+    Spawn,
+    describe_error,
+    stored_moment,
+)
 from jobs.handlers.calling import Awaiting, Cancel, OnTask, run_awaitable, run_with
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
 from jobs.handlers.files import Files, job_storage
@@ -18,29 +27,13 @@ from jobs.handlers.folders import Folders
 from jobs.handlers.job_logger import JobLogger
 from jobs.handlers.quality import Quality, as_json, whole_percent
 from jobs.handlers.registry import Phase
+from jobs.handlers.reporter import Reporter, StopFlags
+from jobs.handlers.spawning import children, spawned
 from jobs.progress import overall_percent
 from jobs.sanitise import clean_text
 from jobs.states import PhaseStatus
 
 LONGEST_STEP = 200
-
-
-class Reporter(Protocol):
-    """Where reports go: the worker's client."""
-
-    def report(self, report: Report) -> None: ...
-    def guard(self) -> None: ...
-
-
-class StopFlags(Protocol):
-    """The orders that reached the worker for this job."""
-
-    @property
-    def cancelled(self) -> bool: ...
-    @property
-    def shutting_down(self) -> bool: ...
-    @property
-    def lost(self) -> bool: ...
 
 
 class Context:
@@ -61,8 +54,7 @@ class Context:
         self._folders, self._worker_name, self._on_task = folders, worker_name, on_task
         self._commands: Commands | None = None
         self._phase_results = dict(job.phase_results)
-        self._checkpoint = job.checkpoint
-        self._has_scratch = False
+        self._checkpoint, self._has_scratch = job.checkpoint, False
         self._phases: Sequence[Phase] = ()
         self._phase: Phase | None = None
 
@@ -207,6 +199,21 @@ class Context:
         """Ask the database now whether the claim holds; call it right before anything irreversible."""
         self.raise_if_cancelled()
         self._reporter.guard()
+
+    # Jobs of its own
+
+    def spawn(self, kind: str, payload: Any = None, *, key: str | None = None, **options: Any) -> Child:
+        """Enqueue a job of this one; in a later attempt, the same key (or kind and payload) is the same job."""
+        return self.spawn_many([Spawn(kind, payload, key, options)])[0]
+
+    def spawn_many(self, orders: Iterable[Spawn]) -> list[Child]:
+        """Many at once, all or none, in the order given."""
+        self.raise_if_cancelled()
+        return spawned(self._reporter, orders)
+
+    def children(self) -> list[Child]:
+        """The jobs that it spawned, in this and in earlier attempts, as they stand now, with their results."""
+        return children(self._reporter)
 
     # Reporting
 

@@ -1,7 +1,7 @@
 """`build.enqueue(month=5)`: a decorated function knows its kind, and type checkers know its arguments. No ORM."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack
@@ -28,6 +28,10 @@ class JobOptions(TypedDict, total=False):
     max_runtime: float | None
     webhook_url: str | None
     accelerator: str | None
+    after: Sequence[Any]
+    on_parent_failure: Literal["cancel", "fail", "run"]
+    limit_key: str | None
+    size: int
     allow_unknown: bool
 
 

@@ -14,6 +14,7 @@ ISOLATIONS = ("thread", "process")
 LONGEST_LEASE = 7 * 86_400
 LONGEST_RUNTIME = 10**9
 MOST_ATTEMPTS = 1000
+MOST_SLOTS = 1000
 
 
 def is_number(value: object) -> bool:
@@ -54,6 +55,14 @@ def is_errors(value: Any) -> bool:
     )
 
 
+def is_short_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= 200
+
+
+def is_slots(value: Any) -> bool:
+    return is_number(value) and isinstance(value, int) and 1 <= value <= MOST_SLOTS
+
+
 def is_hook(value: Any) -> bool:
     return value is None or callable(value)
 
@@ -75,6 +84,11 @@ CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "accelerator": (is_one_of(*Accelerator), "one of " + ", ".join(repr(str(each)) for each in Accelerator)),
     "isolation": (is_one_of(*ISOLATIONS), "'thread' or 'process'"),
     "exclusive": (lambda value: isinstance(value, bool), "True or False"),
+    "limit_key": (
+        lambda value: callable(value) or is_short_text(value),
+        "text of at most 200 characters, or a function",
+    ),
+    "slots": (is_slots, f"a whole number from 1 to {MOST_SLOTS}"),
     "webhook_url": (is_web_address, "None, '', or an address that begins with http:// or https:// and names a host"),
     "webhook_progress": (is_step, "None or a whole number of percent from 0 (none) to 100"),
     "fatal_on": (is_errors, ERRORS),

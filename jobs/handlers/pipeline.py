@@ -5,7 +5,7 @@ from copy import deepcopy
 from math import inf
 from typing import Any, Unpack
 
-from jobs.exceptions import ClaimError, InvalidInput, StopRequested
+from jobs.exceptions import ClaimError, InvalidInput, StopRequested, WaitFor
 from jobs.handlers.context import Context
 from jobs.handlers.enqueueing import Enqueued, Enqueuer, JobOptions
 from jobs.handlers.registry import Function, Phase, check_function, kind_with, registry
@@ -62,8 +62,10 @@ class Pipeline:
         try:
             # A copy: what one phase changes in it, another one would miss in a resumed attempt.
             result = context.call(phase.function, **deepcopy(payload))
+            if isinstance(result, WaitFor):
+                raise result
             context.end_phase(PhaseStatus.COMPLETED, result=result)
-        except (StopRequested, ClaimError):
+        except (StopRequested, ClaimError, WaitFor):
             raise  # not the phase's fault: what ends the claim says what becomes of it
         except Exception as error:  # also a result that cannot be stored
             mark_failed(context, error)

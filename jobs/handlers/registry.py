@@ -51,6 +51,8 @@ class Kind:
     isolation: Isolation = "thread"  # "process": it runs alone in a child process of its own
     exclusive: bool = False  # it must not run on when its lease cannot be renewed
     accelerator: Accelerator = Accelerator.NONE
+    limit_key: str | Callable[[Any], str] = ""  # a function is given the payload
+    slots: int = 1  # how many slots of a worker one of them takes
     webhook_url: str | None = None  # "": none, whatever the setting says
     webhook_progress: int | None = None  # at each multiple of so many percent it is told; 0: not at all
     fatal_on: tuple[type[BaseException], ...] = ()
@@ -61,8 +63,11 @@ class Kind:
 
     @property
     def is_isolated(self) -> bool:
-        """In a process of its own; what is exclusive, too, so that it can be ended in time without harm to others."""
-        return self.isolation == "process" or self.exclusive
+        """In a process of its own; what is exclusive, too, so that it can be ended in time without harm to others.
+
+        And what takes several slots: it is claimed only when they are free.
+        """
+        return self.isolation == "process" or self.exclusive or self.slots > 1
 
     def is_fatal(self, error: BaseException) -> bool:
         if self.retry_on and isinstance(error, self.retry_on):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from jobs.db import Now, transactional
 from jobs.lifecycle import events, transition
 from jobs.lifecycle.selection import Selection, batches
-from jobs.models import Job
+from jobs.models import Dependency, Job
 from jobs.states import ACTIVE, EventName, Status
 
 
@@ -27,7 +27,20 @@ def cancel(selection: Selection, reason: str = "") -> CancelResult:
     result = CancelResult()
     for ids in batches(selection):
         result.add(cancel_batch(ids, reason))
+    cancel_children([*result.cancelled, *result.requested])
     return result
+
+
+def cancel_children(parents: Sequence[int]) -> None:
+    """What jobs spawned is of no use without them: it goes, too, and so does what that spawned."""
+    seen: set[int] = set()
+    while parents:
+        spawned = Dependency.objects.of(parents).spawned().unfinished()
+        children = sorted(set(spawned.values_list("needs_id", flat=True)) - seen)
+        seen.update(children)
+        for ids in batches(children):
+            cancel_batch(ids, "the job that spawned it was cancelled")
+        parents = children
 
 
 @transactional

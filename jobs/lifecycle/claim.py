@@ -12,16 +12,17 @@ from jobs.exceptions import InvalidInput, JobyardError
 from jobs.given import Given
 from jobs.handlers.base import ClaimedJob
 from jobs.lifecycle import transition, wake_up
+from jobs.lifecycle.candidates import lock_candidates
 from jobs.lifecycle.fence import ref_of
 from jobs.lifecycle.isolation import IsolatedRoom
-from jobs.lifecycle.line import READY_FIELDS, Line, ReadyJob
+from jobs.lifecycle.limits import Gate, open_due
+from jobs.lifecycle.line import READY_FIELDS, ReadyJob
 from jobs.lifecycle.promote import promote_due
 from jobs.lifecycle.sql.built_once import Statement, built_once, select
 from jobs.lifecycle.sql.insert import insert_unless_known, prepare
 from jobs.lifecycle.sql.together import Bound, Writes
 from jobs.lifecycle.workers import refreshing
 from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
-from jobs.models.ready_heads import ready_heads
 from jobs.states import EventName, PhaseStatus, QualityStatus, Status
 
 MAX_CLAIM = 1000
@@ -62,10 +63,15 @@ def claim(
 def take(
     worker: Worker, queues: Sequence[str], limit: int, claim_id: UUID, start: bool, room: IsolatedRoom
 ) -> list[ClaimedJob]:
-    jobs = lock_candidates(worker, queues, limit, replace(room))
+    gate = Gate()
+    jobs = lock_candidates(worker, queues, limit, replace(room), gate)
     if (not jobs or jobs[0].others_are_due) and promote_due():
-        passed_over, jobs = jobs, lock_candidates(worker, queues, limit, replace(room))
-        wake_up.send({job.queue for job in passed_over} if passed_over != jobs else ())  # we had them locked
+        gate.start_over()
+        passed_over, jobs = jobs, lock_candidates(worker, queues, limit, replace(room), gate)
+        wake_up.send(passed_over if passed_over != jobs else ())  # we had them locked
+    if (not jobs or jobs[0].opening) and open_due(gate) and not jobs:
+        jobs = lock_candidates(worker, queues, limit, replace(room), gate)
+    gate.settle()
     if not jobs:
         return still_held(worker, claim_id)
     writes = Writes()
@@ -74,40 +80,6 @@ def take(
     writes.add(*refreshing([worker.pk]))
     writes.run()
     return hand_over(jobs)
-
-
-def lock_candidates(worker: Worker, queues: Sequence[str], limit: int, room: IsolatedRoom) -> list[ReadyJob]:
-    """Lock the first ready jobs, queue by queue: one query over several queues reads them all and sorts."""
-    jobs: list[ReadyJob] = []
-    left_behind: list[str] = []
-    for queue in queues or queues_by_urgency():
-        if len(jobs) == limit:
-            break
-        line = Line(queue, worker)
-        taken, surplus = lock_admitted(line, limit - len(jobs), room) if room.left else ([], True)
-        if taken and surplus:
-            left_behind.append(queue)
-        if surplus:
-            taken += line.lock(room.passed_by(line.front(), taken), limit - len(jobs) - len(taken))
-        jobs += taken
-    wake_up.send(left_behind)  # who looked meanwhile found them locked
-    return jobs
-
-
-def lock_admitted(line: Line, limit: int, room: IsolatedRoom) -> tuple[list[ReadyJob], bool]:
-    """Lock the first, and tell whether some of them are more than there is room for: they are not taken."""
-    if limit > room.left:  # of a line full of what must begin at once, no hundreds are to be locked for a few
-        head = line.lock_first(int(room.left) + 1)
-        if room.is_overfilled_by(head):
-            return head[:-1], True
-    locked = line.lock_first(limit)
-    taken = [job for job in locked if room.admits(job)]
-    return taken, len(taken) < len(locked)
-
-
-def queues_by_urgency() -> list[str]:
-    """All queues with ready jobs that are not paused, the one whose first job is most urgent at the front."""
-    return list(dict.fromkeys(head.queue for head in ready_heads(paused=False)))
 
 
 def use_of(claim_id: UUID, worker: Worker) -> Bound:
@@ -179,4 +151,5 @@ def claimed(job: ReadyJob, phase_results: dict[str, object], completed_qualities
         completed_qualities=completed_qualities,
         priority=job.priority,
         enqueued_at=job.enqueued_at,
+        trace_context=job.trace_context,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from jobs.db import transactional
-from jobs.lifecycle import events, hooks, transition
+from jobs.lifecycle import events, hooks, transition, waiting
 from jobs.lifecycle.forget_deliveries import forget
 from jobs.lifecycle.selection import Selection, batches
 from jobs.models import Job, JobEvent, PhaseProgress, QualityProgress, WebhookDelivery
@@ -27,6 +27,7 @@ def delete(jobs: Sequence[Job], reason: str) -> list[int]:
     JobEvent.objects.filter(job_id__in=ids).delete()
     PhaseProgress.objects.filter(job__in=ids).delete()
     QualityProgress.objects.filter(job__in=ids).delete()
+    waiting.forget(ids)
     # What is yet to be delivered is, all the same.
     forget(WebhookDelivery.objects.filter(job_id__in=ids, finished_at__isnull=False))
     Job.objects.with_ids(ids)._raw_delete(Job.objects.db)  # no cascade left to collect

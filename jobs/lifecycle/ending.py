@@ -30,6 +30,7 @@ class Ending:
     error_class: str = ""
     charge: int = 0  # −1 gives the attempt back, 1 charges an execution whose start was never marked
     crashes: int = 0
+    waits_for: int = 0
 
     def changes(self) -> dict[str, Any]:
         changes: dict[str, Any] = {}
@@ -65,6 +66,7 @@ class Ending:
             reason=self.reason,
             outcome=outcome,
             delay=self.delay,
+            waits_for=self.waits_for or None,
             given={"results": results},
             writes=writes,
             **self.changes(),

@@ -3,7 +3,7 @@
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
@@ -12,21 +12,23 @@ from typing import Any, NamedTuple, Unpack
 from django.conf import settings
 from django.db import connection, transaction
 
+from jobs import tracing
 from jobs.db import joining, transactional, with_patience
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.handlers.enqueueing import Enqueued, JobOptions
-from jobs.lifecycle import counts, events, wake_up
+from jobs.lifecycle import counts, events, transition, wake_up
+from jobs.lifecycle import waiting as waiting_for
 from jobs.lifecycle.new_job import CheckedJob, Checker, NewJob, Terms, check
 from jobs.lifecycle.sql.insert import prepare
 from jobs.lifecycle.sql.insert_jobs import TERMS, insert_jobs, writes_events
 from jobs.lifecycle.sql.together import Bound, Done, Writes, one_string_may_hold_several, run_together
-from jobs.models import Job
+from jobs.models import Dependency, Job
 from jobs.states import ACTIVE, TERMINAL, Bucket, EventName, Hold, Status, bucket_of
 
 BATCH = 1000
 TRIES = 5
 MICROSECOND = timedelta(microseconds=1)
-NOTHING_OF_ITS_OWN = ["", "", None]  # subject, scope, key
+NOTHING_OF_ITS_OWN = ["", "", None, "", 0]  # subject, scope, dedupe key, limit key, size
 
 
 @dataclass
@@ -51,7 +53,11 @@ def enqueue(kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> En
         new = NewJob(kind, {} if payload is None else payload, **options)
     except TypeError as error:
         raise InvalidInput(f"enqueue() was called wrongly: {error}.") from None
-    return insert([check(new)])[0]
+    with tracing.enqueueing(str(kind), kind=kind) as span:
+        answer = insert([check(new)])[0]
+        if span:
+            span.set_attribute("jobyard.job_id", answer.job_id)
+    return answer
 
 
 def enqueue_many(jobs: Iterable[NewJob]) -> EnqueuedMany:
@@ -60,13 +66,14 @@ def enqueue_many(jobs: Iterable[NewJob]) -> EnqueuedMany:
     Where it collides with another transaction it is tried again, as all verbs are; but a generator of more than a
     thousand can be read only once, and is not kept in memory: then the caller gets the error.
     """
-    if isinstance(jobs, Iterator):
-        front = list(islice(jobs, BATCH))
-        if len(front) == BATCH:
-            with transaction.atomic():
-                return insert_all(chain(front, jobs))
-        jobs = front
-    return insert_all_patiently(jobs)
+    with tracing.enqueueing("many"):
+        if isinstance(jobs, Iterator):
+            front = list(islice(jobs, BATCH))
+            if len(front) == BATCH:
+                with transaction.atomic():
+                    return insert_all(chain(front, jobs))
+            jobs = front
+        return insert_all_patiently(jobs)
 
 
 def insert_all(jobs: Iterable[NewJob]) -> EnqueuedMany:
@@ -85,19 +92,25 @@ def insert_all_patiently(jobs: Iterable[NewJob]) -> EnqueuedMany:
 
 def insert(batch: Sequence[CheckedJob]) -> list[Enqueued]:
     """Insert jobs with their events and counts."""
-    if all(job.dedupe_key is None and job.run_after is None for job in batch) and one_string_may_hold_several():
+    if all(map(is_plain, batch)) and one_string_may_hold_several():
         statements = statements_for(batch)
         if len(statements) == 1:
             return insert_at_once(batch, statements[0])
     return insert_batch(batch)
 
 
+def is_plain(job: CheckedJob) -> bool:
+    """Whether it goes in for sure, and will be ready."""
+    return job.dedupe_key is None and job.run_after is None and not job.terms.after
+
+
 def insert_at_once(batch: Sequence[CheckedJob], statement: Bound) -> list[Enqueued]:
     """Where it is known beforehand what will go in, all is one round trip, which is a transaction by itself."""
     waiting = Counter((job.queue, Bucket.PENDING) for job in batch)
     told = counts.noted(waiting, counts.enqueued((job.queue, job.terms.kind) for job in batch))
-    together = [statement, *told, *wake_up.sending(job.queue for job in batch)]
+    together = [statement, *told, *wake_up.sending(batch)]
     inserted = run_patiently(together)[0].rows
+    wake_up.hint(batch)
     enqueued_at = inserted[0][-1]
     return [Enqueued(row[0], created=True, enqueued_at=enqueued_at) for row in inserted]
 
@@ -110,7 +123,8 @@ def run_patiently(statements: Sequence[Bound]) -> list[Done]:
 
 @joining
 def insert_batch(batch: Sequence[CheckedJob]) -> list[Enqueued]:
-    """The same; where a key is kept by another job, find out by which."""
+    """The same; where a key is kept by another job, find out by which, and let those wait that are to."""
+    needed = waiting_for.lock_needed({job_id for job in batch for job_id in job.terms.after})
     answers: dict[int, Enqueued] = {}
     waiting = list(enumerate(batch))
     for _ in range(TRIES):
@@ -118,10 +132,28 @@ def insert_batch(batch: Sequence[CheckedJob]) -> list[Enqueued]:
         inserted = insert_rows([job for _, job in waiting])
         waiting = meet(match(waiting, inserted, answers), answers)
         if not waiting:
-            return [answers[place] for place in range(len(batch))]
+            made = [answers[place] for place in range(len(batch))]
+            if needed:
+                depend(zip(batch, made, strict=True), needed)
+            return made
     # The job that kept the key ended between our insert and our look, each time anew.
     contested = waiting[0][1]
     raise KeyContested(key=contested.dedupe_key, queue=contested.queue)
+
+
+def depend(pairs: Iterable[tuple[CheckedJob, Enqueued]], needed: Mapping[int, str]) -> None:
+    """New jobs wait for others; where those have ended, they go on, or end, at once."""
+    new = [(job.terms, made.job_id) for job, made in pairs if job.terms.after and made.created]
+    waiting_for.add(
+        (
+            Dependency(job_id=job_id, needs_id=needs, policy=terms.on_parent_failure)
+            for terms, job_id in new
+            for needs in terms.after
+        ),
+        needed,
+    )
+    ended = {job_id for job_id, status in needed.items() if status in TERMINAL}
+    transition.follow([job_id for terms, job_id in new if not ended.isdisjoint(terms.after)])
 
 
 def free_forced_keys(jobs: Iterable[CheckedJob]) -> None:
@@ -138,6 +170,7 @@ class Inserted(NamedTuple):
     dedupe_key: str | None
     hold: str
     kind: str
+    priority: int
     enqueued_at: datetime | None
 
 
@@ -160,7 +193,7 @@ def text_of(job: CheckedJob, number: int) -> str:
     """A job as `insert_jobs` wants it."""
     _, payload, *own, run_after = job
     if own == NOTHING_OF_ITS_OWN and run_after is None:
-        return f'[{number},{payload},"","",null,null]'
+        return f'[{number},{payload},"","",null,"",0,null]'
     moment = str(prepare(Job, "run_after", run_after)) if run_after else None
     return f"[{number},{payload},{json.dumps([*own, moment])[1:]}"
 
@@ -173,13 +206,15 @@ def values_of(terms: Terms) -> list[Any]:
 def announce(inserted: Sequence[Inserted]) -> None:
     if not inserted:
         return
+    ready = [row for row in inserted if row.hold == Hold.NONE]
     changes = Counter((row.queue, bucket_of(Status.PENDING, row.hold)) for row in inserted)
     writes = Writes()
     if not writes_events():
         writes.add(events.of_jobs([row.job_id for row in inserted], EventName.ENQUEUED))
     writes.add(*counts.noted(changes, counts.enqueued((row.queue, row.kind) for row in inserted)))
-    writes.add(*wake_up.sending(row.queue for row in inserted if row.hold == Hold.NONE))
+    writes.add(*wake_up.sending(ready))
     writes.run()
+    wake_up.hint(ready)
     wake_up.send_if_soon([row.job_id for row in inserted if row.hold == Hold.SCHEDULED])
 
 

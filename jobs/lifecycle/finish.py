@@ -4,6 +4,7 @@ import json
 from asyncio import CancelledError
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,10 @@ from django.db import OperationalError, connection
 
 from jobs.conf import conf
 from jobs.db import is_transient, transactional
-from jobs.exceptions import Fatal
+from jobs.exceptions import Fatal, InvalidInput
 from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome
 from jobs.handlers.registry import registry
-from jobs.lifecycle import hooks
+from jobs.lifecycle import hooks, limits, waiting
 from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
 from jobs.lifecycle.fence import lock_held, refusals
 from jobs.lifecycle.locked_job import LockedJob
@@ -81,6 +82,7 @@ def finish_each(outcomes: Sequence[Outcome]) -> list[Answer]:
 @transactional
 def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
     held = lock_held({outcome.claim for outcome in outcomes})
+    limits.hold_still(held.values())
     answers = answer_strays([o.claim for o in outcomes if o.claim not in held])
     endings: dict[ClaimRef, tuple[LockedJob, Ending]] = {}
     for outcome in outcomes:
@@ -121,6 +123,8 @@ def ending_of(job: LockedJob, outcome: Outcome) -> Ending:
         return released(job, outcome)
     if outcome.verdict == Verdict.CRASHED:
         return crashed(job, outcome)
+    if outcome.verdict == Verdict.WAITING:
+        return suspended(job, outcome)
     return failed(job, outcome)
 
 
@@ -162,6 +166,15 @@ def crashed(job: LockedJob, outcome: Outcome) -> Ending:
     if job.has_started:
         return charged_for_crash(job, first_line(error), error)
     return given_back(job, EventName.REAPED, first_line(error))
+
+
+def suspended(job: LockedJob, outcome: Outcome) -> Ending:
+    """It waits for what it spawned, without a worker; its attempt begins anew when they have ended."""
+    try:
+        number = waiting.suspend(job, outcome.waits_for)
+    except InvalidInput as error:
+        return failed(job, Outcome.failed(outcome.claim, error, fatal=True))
+    return replace(given_back(job, EventName.WAITING, f"for {number} of its jobs"), waits_for=number)
 
 
 def failed(job: LockedJob, outcome: Outcome) -> Ending:

@@ -1,12 +1,14 @@
 """Isolation: how many of the jobs that must begin at once a claim may take, and what lies behind them."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.exceptions import InvalidInput
 from jobs.lifecycle.locked_job import LockedJob
+
+HEAVY_WAIT = 60.0  # seconds
 
 
 @dataclass
@@ -17,40 +19,54 @@ class IsolatedRoom:
     while it waits, it would be charged as begun, and fail for good without having run.
     """
 
-    kinds: frozenset[str]
+    kinds: Mapping[str, int]  # with the slots that one of each takes
     left: float
+    is_reserved: bool = False  # nothing more is taken, so that slots come free for a job that takes several
 
     @classmethod
     def of(cls, kinds: Collection[str], limit: int | None) -> "IsolatedRoom":
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
             raise InvalidInput(f"isolated_limit is {limit!r}, but it must be a whole number, zero or more, or None.")
-        return cls(frozenset(kinds), math.inf if limit is None else limit)
+        weights = kinds if isinstance(kinds, Mapping) else dict.fromkeys(kinds, 1)
+        return cls(weights, math.inf if limit is None else limit)
 
     def must_begin(self, kind: str, crashes: int, attempts_left: int) -> bool:
         return kind in self.kinds or crashes > 0 or attempts_left <= 1
 
-    def admits(self, job: LockedJob) -> bool:
-        """Whether a job may be taken; one that must begin at once uses room up."""
-        if not self.must_begin(job.kind, job.crashes, job.max_attempts - job.attempt):
-            return True
-        if not self.left:
-            return False
-        self.left -= 1
-        return True
+    def weight(self, kind: str, crashes: int, attempts_left: int) -> int:
+        """The room that a job uses up: only those that must begin at once use any."""
+        return self.kinds.get(kind, 1) if self.must_begin(kind, crashes, attempts_left) else 0
 
     def is_overfilled_by(self, head: Sequence[LockedJob]) -> bool:
-        """Whether all of the head must begin at once, and one of them is too many; then the others use the room up."""
-        overfilled = len(head) > self.left and all(
-            self.must_begin(job.kind, job.crashes, job.max_attempts - job.attempt) for job in head
-        )
-        if overfilled:
-            self.left = 0
-        return overfilled
+        """Whether all of the head must begin at once, and one of them at least is too many."""
+        return len(head) > self.left and all(map(self.weight_of, head))
 
-    def passed_by(self, front: Iterable[Sequence[Any]], taken: Sequence[LockedJob]) -> list[int]:
-        """Of the jobs at the front (id, kind, crashes, attempts left), those that may wait; no other one is locked.
+    def has_room_for(self, job: LockedJob) -> bool:
+        return self.weight_of(job) <= self.left
 
-        So a worker without room wakes nobody up: two of them would wake each other without end.
+    def take(self, job: LockedJob) -> None:
+        self.left -= self.weight_of(job)
+
+    def weight_of(self, job: LockedJob) -> int:
+        return self.weight(job.kind, job.crashes, job.max_attempts - job.attempt)
+
+    def reserve_for(self, job: LockedJob) -> None:
+        self.is_reserved |= self.is_due_a_place(job.kind, job.age)
+
+    def is_due_a_place(self, kind: str, age: float) -> bool:
+        """Whether a job of several slots has waited so long that smaller ones must not take them one by one."""
+        return self.kinds.get(kind, 1) > 1 and age > HEAVY_WAIT
+
+    def passed_by(self, front: Iterable[Sequence[Any]], known: Collection[int]) -> list[int]:
+        """Of the jobs at the front (id, age, kind, crashes, attempts left), those that there is room for.
+
+        No other one is locked: so a worker without room wakes nobody up, where two would wake each other without end.
         """
-        known = {job.pk for job in taken}
-        return [pk for pk, *facts in front if not self.must_begin(*facts) and pk not in known]
+        fitting = []
+        for pk, age, *facts in front:
+            if self.weight(*facts) <= self.left:
+                fitting.append(pk)
+            elif self.is_due_a_place(facts[0], age):
+                self.is_reserved = True
+                break
+        return [pk for pk in fitting if pk not in known]

@@ -12,7 +12,7 @@ from django.db.models import Exists, F, Q
 from jobs.conf import conf
 from jobs.db import Now
 from jobs.given import Given, GivenList
-from jobs.lifecycle.locked_job import LockedJob, row_of
+from jobs.lifecycle.locked_job import AGE, LockedJob, row_of
 from jobs.lifecycle.sql.built_once import LIMIT, Statement, built_once, select
 from jobs.models import Job, JobQuerySet, Worker, WorkerQuerySet
 from jobs.states import Accelerator, WorkerStatus
@@ -30,7 +30,9 @@ class ReadyJob(LockedJob):
     checkpoint: Any
     progressed_at: datetime | None
     enqueued_at: str
+    trace_context: str | None
     others_are_due: bool  # some scheduled ones, which may have to go first: asked along with the lock
+    opening: bool  # some limit, closed until a time, is to be opened
 
 
 READY_FIELDS = row_of(ReadyJob)
@@ -42,45 +44,57 @@ class Line:
     worker: Worker
 
     def lock_first(self, limit: int) -> list[ReadyJob]:
-        return list(starmap(ReadyJob, first_ready(self.worker.gpu).rows(limit=limit, **self.given)))
+        return list(starmap(ReadyJob, first_ready(*self.shape).rows(limit=limit, **self.given)))
 
     def lock(self, job_ids: Sequence[int], limit: int) -> list[ReadyJob]:
         """Of these jobs, the first."""
         if not job_ids:
             return []
-        return list(starmap(ReadyJob, ready_among(self.worker.gpu).rows(ids=job_ids, limit=limit, **self.given)))
+        return list(starmap(ReadyJob, ready_among(*self.shape).rows(ids=job_ids, limit=limit, **self.given)))
 
     def front(self) -> Sequence[Sequence[Any]]:
-        """Id, kind, crashes and attempts left of the jobs near the front, locked by nobody."""
-        return list(front_of(self.worker.gpu).rows(limit=LOOK_BEHIND, **self.given))
+        """Id, age, kind, crashes and attempts left of the jobs near the front, locked by nobody."""
+        return list(front_of(*self.shape).rows(limit=LOOK_BEHIND, **self.given))
+
+    @property
+    def max_size(self) -> int | None:
+        """Bytes: a small machine leaves larger sources to others."""
+        size = self.worker.capabilities.get("max_size")
+        return size if isinstance(size, int) else None
+
+    @property
+    def shape(self) -> tuple[bool, bool]:
+        return self.worker.gpu, self.max_size is not None
 
     @property
     def given(self) -> dict[str, Any]:
-        return {"queue": self.queue, "worker": self.worker.pk, "patience": timedelta(seconds=conf.gpu_wait)}
+        patience = timedelta(seconds=conf.gpu_wait)
+        return {"queue": self.queue, "worker": self.worker.pk, "patience": patience, "max_size": self.max_size}
 
 
 @built_once
-def first_ready(gpu: bool) -> Statement:
-    return locking(ready(gpu))
+def first_ready(gpu: bool, sized: bool) -> Statement:
+    return locking(ready(gpu, sized))
 
 
 @built_once
-def ready_among(gpu: bool) -> Statement:
-    return locking(ready(gpu).with_ids(GivenList("ids")))
+def ready_among(gpu: bool, sized: bool) -> Statement:
+    return locking(ready(gpu, sized).with_ids(GivenList("ids")))
 
 
 @built_once
-def front_of(gpu: bool) -> Statement:
+def front_of(gpu: bool, sized: bool) -> Statement:
     attempts_left = F("max_attempts") - F("attempt")
-    return select(ready(gpu).values_list("pk", "kind", "crashes", attempts_left)[:LIMIT])
+    return select(ready(gpu, sized).values_list("pk", AGE, "kind", "crashes", attempts_left)[:LIMIT])
 
 
 def locking(jobs: JobQuerySet) -> Statement:
     return select(jobs.select_for_update(skip_locked=True, no_key=True).values_list(*READY_FIELDS)[:LIMIT])
 
 
-def ready(gpu: bool) -> JobQuerySet:
-    return Job.objects.ready(Given("queue")).filter(Exists(may_claim()), for_worker(gpu))
+def ready(gpu: bool, sized: bool) -> JobQuerySet:
+    jobs = Job.objects.ready(Given("queue")).filter(Exists(may_claim()), for_worker(gpu))
+    return jobs.filter(size__lte=Given("max_size", models.BigIntegerField())) if sized else jobs
 
 
 def may_claim() -> WorkerQuerySet:

@@ -10,7 +10,8 @@ from django.db.models.functions import Cast, Coalesce
 from django.db.models.lookups import IsNull
 
 from jobs.db import SecondsSince
-from jobs.models import Job
+from jobs.models import Job, Limit
+from jobs.models.job import is_limited
 from jobs.states import Status
 
 
@@ -35,8 +36,12 @@ class LockedJob:
     progress: int
     cancel_requested_at: datetime | None
     subject: str
+    scope: str
+    limit_key: str
+    awaited: bool
     webhook_url: str
     age: float  # seconds: while it waits, since it was due; while it runs, since it began
+    limited: bool  # whether a limit may concern it
 
     @property
     def pk(self) -> int:
@@ -51,6 +56,8 @@ EXPRESSIONS = {
     "enqueued_at": Cast("enqueued_at", TextField()),
     "age": AGE,
     "has_started": IsNull(F("started_at"), False),  # when is not asked: to make a time of it takes as long as all else
+    "limited": is_limited(),
+    "opening": Exists(Limit.objects.opening()),
     "others_are_due": Exists(Job.objects.due()),
 }
 LOCKED_COLUMNS = ("started_at", *(field.name for field in fields(LockedJob) if field.name not in EXPRESSIONS))

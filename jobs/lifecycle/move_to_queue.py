@@ -5,7 +5,7 @@ from functools import partial
 from itertools import groupby
 
 from jobs.db import transactional
-from jobs.lifecycle import transition
+from jobs.lifecycle import limits, transition
 from jobs.lifecycle.by_batch import MoveResult, by_batch
 from jobs.lifecycle.new_job import check_queue
 from jobs.lifecycle.selection import Selection
@@ -26,6 +26,7 @@ def move_to_queue(selection: Selection, queue: str, reason: str = "") -> MoveRes
 def move_batch(ids: Sequence[int], queue: str, reason: str) -> list[int]:
     """Those that are in that queue already count as moved, and are not touched."""
     jobs = transition.lock(Job.objects.with_ids(ids).filter(status=Status.PENDING))
+    limits.drop_holds(jobs)
     elsewhere = sorted((job for job in jobs if job.queue != queue), key=lambda job: job.queue)
     for old, moved in groupby(elsewhere, key=lambda job: job.queue):
         told = ", ".join(filter(None, (f"from {old} to {queue}", reason)))

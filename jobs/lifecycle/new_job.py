@@ -1,25 +1,24 @@
 """A job to be: what `enqueue` is told, checked once for Python, the command line and HTTP alike."""
 
-import hashlib
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from jobs import tracing
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
+from jobs.handlers.keys import derived_key
 from jobs.handlers.registry import KIND_NAME, Kind, registry
 from jobs.lifecycle.payload import check_payload, unstorable
 from jobs.lifecycle.retry_policy import Backoff
-from jobs.states import Accelerator, Unique
+from jobs.states import Accelerator, OnParentFailure, Unique
 from jobs.web_address import problem_with
 
 QUEUE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 PRIORITIES = range(-100, 101)
 MAX_ATTEMPTS = 1000
-KEY_LENGTH = 16
 BACKOFF_LENGTH = 60
 SHORTEST_RUNTIME, LONGEST_RUNTIME = 0.001, 10 * 365 * 86_400
 
@@ -43,6 +42,10 @@ class NewJob:
     max_runtime: float | None = None
     webhook_url: str | None = None
     accelerator: str | None = None
+    limit_key: str | None = None
+    size: int = 0
+    after: Sequence[Any] = ()  # jobs that must end first: ids, or what `enqueue` answered
+    on_parent_failure: str = OnParentFailure.CANCEL
     allow_unknown: bool = False
 
 
@@ -61,6 +64,14 @@ class Terms:
     max_runtime: timedelta | None
     webhook_url: str
     accelerator: str
+    limit_key: str | Callable[[Any], str]  # of the kind
+    after: tuple[int, ...] = ()
+    on_parent_failure: str = OnParentFailure.CANCEL
+    trace_context: str | None = field(default_factory=tracing.traceparent)
+
+    @property
+    def waits_for(self) -> int:
+        return len(self.after)
 
     @property
     def unique_ever(self) -> bool:
@@ -75,11 +86,17 @@ class CheckedJob(NamedTuple):
     subject: str
     scope: str
     dedupe_key: str | None
+    limit_key: str
+    size: int
     run_after: datetime | None
 
     @property
     def queue(self) -> str:
         return self.terms.queue
+
+    @property
+    def priority(self) -> int:
+        return self.terms.priority
 
     @property
     def force(self) -> bool:
@@ -101,12 +118,15 @@ class Checker:
             check_text("subject", new.subject, 500) if new.subject != "" else "",
             check_text("scope", new.scope, 200) if new.scope != "" else "",
             check_key(new.dedupe_key) or (derived_key(new.kind, new.payload) if terms.unique else None),
+            limit_key_of(new, terms),
+            check_size(new.size) if new.size else 0,
             check_moment(new.run_after),
         )
 
     def terms_of(self, new: NewJob) -> Terms:
         said = (new.kind, new.queue, new.priority, new.unique, new.force, new.max_attempts, new.backoff,
-                new.max_runtime, new.webhook_url, new.accelerator, new.allow_unknown)  # fmt: skip
+                new.max_runtime, new.webhook_url, new.accelerator, new.after,
+                new.on_parent_failure, new.allow_unknown)  # fmt: skip
         try:
             key = (*said, *map(type, said))  # True is 1 to a dictionary, and not to us
             known = self._known.get(key)
@@ -135,6 +155,9 @@ def check_terms(new: NewJob) -> Terms:
         max_runtime=check_runtime(first(new.max_runtime, kind.max_runtime, conf.MAX_RUNTIME)),
         webhook_url=check_url(first(new.webhook_url, kind.webhook_url, conf.WEBHOOK_URL)),
         accelerator=check_choice("accelerator", first(new.accelerator, kind.accelerator), Accelerator),
+        limit_key=kind.limit_key,
+        after=check_after(new.after),
+        on_parent_failure=check_choice("on_parent_failure", new.on_parent_failure, OnParentFailure),
     )
 
 
@@ -180,12 +203,48 @@ def check_text(name: str, text: Any, limit: int) -> str:
     return text
 
 
+def limit_key_of(new: NewJob, terms: Terms) -> str:
+    """What is said, or what the kind says; a function of it is given the payload."""
+    if new.limit_key is not None:
+        return check_text("limit key", new.limit_key, 200)
+    if not callable(terms.limit_key):
+        return terms.limit_key
+    try:
+        made = str(terms.limit_key(new.payload))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(
+            f"The limit_key of the kind {terms.kind!r} cannot be made of this payload: {type(error).__name__}: {error}."
+        ) from error
+    return check_text("limit key", made, 200)
+
+
+def check_size(size: Any) -> int:
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 2**63:
+        raise InvalidInput(f"The size {size!r} is not a number of bytes, zero or more.")
+    return size
+
+
 def check_key(key: Any) -> str | None:
     if key is None:
         return None
     if key == "":
         raise InvalidInput("The dedupe key is empty; leave it out where there is none.")
     return check_text("dedupe key", key, 200)
+
+
+def check_after(after: Any) -> tuple[int, ...]:
+    """Ids, each once."""
+    if isinstance(after, (str, bytes, Mapping)) or not isinstance(after, Iterable):
+        raise InvalidInput(f"after must be a list of jobs to wait for, not {type(after).__name__}.")
+    return tuple(sorted({id_of(each) for each in after}))
+
+
+def id_of(job: Any) -> int:
+    """Of an id, of what `enqueue` answered, or of a row."""
+    job_id = job if isinstance(job, int) else getattr(job, "job_id", None) or getattr(job, "pk", None)
+    if isinstance(job_id, bool) or not isinstance(job_id, int) or not 0 < job_id < 2**63:
+        raise InvalidInput(f"after has {job!r}, which is no job: give ids, or what enqueue() returned.")
+    return job_id
 
 
 def check_moment(moment: Any) -> datetime | None:
@@ -238,9 +297,3 @@ def check_choice(name: str, value: Any, choices: type[Any]) -> str:
         allowed = ", ".join(repr(choice.value) for choice in choices)
         raise InvalidInput(f"{name} is {value!r}, but it must be one of {allowed}.")
     return str(value)
-
-
-def derived_key(kind: str, payload: Mapping[str, Any]) -> str:
-    """The same key for the same kind and payload on every machine."""
-    canonical = json.dumps([kind, payload], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:KEY_LENGTH]

@@ -1,7 +1,7 @@
 """Set priority: a pending job moves in its line."""
 
 from jobs.db import transactional
-from jobs.lifecycle import events, transition
+from jobs.lifecycle import events, limits, transition
 from jobs.lifecycle.new_job import check_priority
 from jobs.lifecycle.selection import Selection, batches
 from jobs.models import Job
@@ -19,6 +19,7 @@ def set_batch(ids: list[int], priority: int, reason: str) -> list[int]:
     jobs = transition.lock(Job.objects.with_ids(ids).filter(status=Status.PENDING))
     changed = [job for job in jobs if job.priority != priority]
     Job.objects.with_ids([job.pk for job in changed]).update(priority=priority)
+    limits.drop_holds(changed)
     why = f", {reason}" if reason else ""
     events.record(
         events.of_job(job, EventName.REPRIORITISED, reason=f"from {job.priority} to {priority}{why}") for job in changed

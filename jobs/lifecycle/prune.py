@@ -1,24 +1,25 @@
 """Prune: retention in two steps. Ended jobs are marked stale after a while, and deleted a while after that."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Coalesce
 from django.db.models.functions import Now as StatementNow
 
 from jobs.conf import conf
 from jobs.db import Now, transactional
-from jobs.lifecycle import breaker, counts, events, hooks, transition
+from jobs.lifecycle import breaker, counts, events, hooks, transition, turns
 from jobs.lifecycle.clear import delete
 from jobs.lifecycle.forget_deliveries import forget
-from jobs.models import Job, JobEvent, WebhookDelivery, Worker
+from jobs.lifecycle.sweep import Sweep, Unstopped
+from jobs.models import Job, JobEvent, JobQuerySet, WebhookDelivery, Worker
 from jobs.models.job_event import UNATTACHED
 from jobs.states import EventName, Status, WorkerStatus
 
-BATCH = 500
+TURN = "prune"
 
 
 @dataclass
@@ -27,21 +28,31 @@ class PruneResult:
     deleted: int = 0
     workers_deleted: int = 0
     webhooks_deleted: int = 0
+    left: int = 0  # jobs whose hook failed, or that somebody held: the next run tries them again
 
 
-def prune_once() -> PruneResult:
-    """Mark, delete and tidy, in batches, until nothing is left to do."""
-    result = PruneResult()
+def prune_once(go_on: Unstopped = lambda: True) -> PruneResult:
+    """Mark, delete and tidy, in batches, until nothing is left to do, or `go_on` says no."""
+    turns.note(TURN)
+    result, sweep = PruneResult(), Sweep(go_on, note=partial(turns.note, TURN))
     for status, retention in retentions():
-        result.marked_stale += sum(until_empty(partial(mark_stale, status, retention)))
-    result.deleted = sum(until_empty(delete_stale))
-    result.workers_deleted = delete_gone_workers()
-    result.webhooks_deleted = sum(until_empty(delete_old_webhooks)) if conf.RETENTION_WEBHOOKS else 0
-    breaker.forget_old()
-    sum(until_empty(delete_old_traces))
-    counts.fold()
-    counts.forget_minutes(conf.RETENTION_STATISTICS)
+        result.marked_stale += sweep.run(ended_before(status, retention), "finished_at", partial(mark_stale, status))
+    result.deleted = sweep.run(long_stale(), "stale_at", delete_stale)
+    result.left = sweep.left
+    sweep.run(old_traces(), "at", delete_traces)
+    if conf.RETENTION_WEBHOOKS:
+        result.webhooks_deleted = sweep.run(old_webhooks(), "finished_at", delete_webhooks)
+    if go_on():
+        result.workers_deleted = delete_gone_workers()
+        breaker.forget_old()
+        counts.fold()
+        counts.forget_minutes(conf.RETENTION_STATISTICS)
     return result
+
+
+def prune_in_turn(go_on: Unstopped = lambda: True) -> PruneResult | None:
+    """What each worker calls each interval: of all, one prunes. None where it was not its turn."""
+    return prune_once(go_on) if turns.take(TURN, conf.PRUNE_INTERVAL) else None
 
 
 def retentions() -> Iterator[tuple[Status, timedelta]]:
@@ -54,29 +65,36 @@ def retentions() -> Iterator[tuple[Status, timedelta]]:
             yield status, timedelta(seconds=seconds)
 
 
-def until_empty(step: Callable[[], int]) -> Iterator[int]:
-    while done := step():
-        yield done
+def ended_before(status: Status, retention: timedelta) -> JobQuerySet:
+    return Job.objects.filter(status=status, stale_at=None, finished_at__lt=StatementNow() - retention)
 
 
-@transactional
-def mark_stale(status: Status, retention: timedelta) -> int:
-    """One batch. Jobs whose hook fails stay, and are tried again with the next run."""
-    old = Job.objects.filter(status=status, stale_at=None, finished_at__lt=StatementNow() - retention)
-    ids = list(old.order_by("finished_at").values_list("pk", flat=True)[:BATCH])
-    locked = transition.lock(Job.objects.with_ids(ids).filter(status=status, stale_at=None))
+def mark_stale(status: Status, ids: Sequence[int]) -> int:
+    """Jobs whose hook fails stay, and are tried again with the next run. What somebody holds is not waited for."""
+    locked = transition.lock(Job.objects.with_ids(ids).filter(status=status, stale_at=None), skip_locked=True)
     jobs = hooks.passed(locked, "on_stale")
     Job.objects.with_ids(job.pk for job in jobs).update(stale_at=Now())
     events.record(events.of_job(job, EventName.STALE) for job in jobs)
     return len(jobs)
 
 
-@transactional
-def delete_stale() -> int:
-    cutoff = StatementNow() - timedelta(seconds=conf.RETENTION_STALE_FOR)
-    ids = list(Job.objects.filter(stale_at__lt=cutoff).order_by("stale_at").values_list("pk", flat=True)[:BATCH])
-    # Looked at again under the lock: somebody may have retried it meanwhile.
-    return len(delete(transition.lock(Job.objects.with_ids(ids).filter(stale_at__lt=cutoff)), "retention"))
+def long_stale() -> JobQuerySet:
+    return Job.objects.filter(stale_at__lt=StatementNow() - timedelta(seconds=conf.RETENTION_STALE_FOR))
+
+
+def delete_stale(ids: Sequence[int]) -> int:
+    """Looked at again under the lock: somebody may have retried it meanwhile."""
+    return len(delete(transition.lock(long_stale().with_ids(ids), skip_locked=True), "retention"))
+
+
+def old_traces() -> QuerySet[JobEvent]:
+    """The last events of jobs and workers that are no more."""
+    return JobEvent.objects.filter(UNATTACHED, at__lt=StatementNow() - timedelta(seconds=conf.RETENTION_STALE_FOR))
+
+
+def delete_traces(ids: Sequence[int]) -> int:
+    JobEvent.objects.filter(pk__in=ids).delete()
+    return len(ids)
 
 
 @transactional
@@ -91,19 +109,11 @@ def delete_gone_workers() -> int:
     return deleted
 
 
-@transactional
-def delete_old_traces() -> int:
-    """The last events of jobs and workers that are no more."""
-    cutoff = StatementNow() - timedelta(seconds=conf.RETENTION_STALE_FOR)
-    old = JobEvent.objects.filter(UNATTACHED, at__lt=cutoff).order_by("at")
-    ids = list(old.values_list("pk", flat=True)[:BATCH])
-    JobEvent.objects.filter(pk__in=ids).delete()
-    return len(ids)
-
-
-@transactional
-def delete_old_webhooks() -> int:
+def old_webhooks() -> QuerySet[WebhookDelivery]:
     """Messages that ended long ago, whether their job is still there or not."""
     cutoff = StatementNow() - timedelta(seconds=conf.RETENTION_WEBHOOKS)
-    old = WebhookDelivery.objects.filter(finished_at__lt=cutoff).order_by("finished_at")
-    return forget(old.select_for_update(skip_locked=True)[:BATCH])
+    return WebhookDelivery.objects.filter(finished_at__lt=cutoff)
+
+
+def delete_webhooks(ids: Sequence[int]) -> int:
+    return forget(old_webhooks().filter(pk__in=ids).order_by("pk").select_for_update(skip_locked=True))

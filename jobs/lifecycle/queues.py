@@ -1,6 +1,7 @@
 """Pause and resume a queue: paused, nothing of it is claimed; what runs goes on."""
 
 from jobs.db import Now, transactional
+from jobs.dispatch import hints
 from jobs.lifecycle import events, wake_up
 from jobs.lifecycle.new_job import check_queue, check_text
 from jobs.models import Queue
@@ -24,5 +25,5 @@ def resume(name: str, reason: str = "") -> bool:
     changed = Queue.objects.filter(name=check_queue(name), paused=True).update(paused=False, paused_at=None, reason="")
     if changed:
         events.record([events.of_queue(name, EventName.QUEUE_RESUMED, reason)])
-        wake_up.send([name])
+        wake_up.send_to([name], number=hints.MOST)  # it may hold many
     return bool(changed)

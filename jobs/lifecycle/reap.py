@@ -16,7 +16,7 @@ from django.db.models.functions import Now as StatementNow
 
 from jobs.conf import conf
 from jobs.db import Now, transactional
-from jobs.lifecycle import counts, events, grace, transition, turns
+from jobs.lifecycle import counts, events, grace, limits, transition, turns, waiting
 from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
 from jobs.lifecycle.workers import refresh_status
 from jobs.models import Claim, Job, Worker
@@ -104,6 +104,8 @@ def tidy() -> None:
     """What must happen every minute or so, and is cheap: it comes along with the reaper."""
     counts.fold()
     turns.forget_old()
+    limits.sweep()
+    transition.settle(waiting.mend())
     still_held = Job.objects.running().values("claim_id")
     Claim.objects.filter(made_at__lt=StatementNow() - CLAIMS_KEPT).exclude(pk__in=still_held).delete()
 
@@ -191,6 +193,7 @@ def take_back_batch(which: Q, reason: str, charge: bool) -> ReapResult:
     """Decision and write under one lock: a completion or heartbeat that comes first wins, and this sees no row."""
     result = ReapResult()
     jobs = transition.lock(Job.objects.running().filter(which), skip_locked=True, limit=BATCH)
+    limits.hold_still(jobs)
     for job in jobs:
         end_claim(job, reason, charge, result)
     refresh_status({job.worker_id for job in jobs})

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 
 from jobs.conf import conf
 from jobs.db import Now, transactional
+from jobs.dispatch import link, progress
 from jobs.exceptions import InvalidInput
 from jobs.handlers.base import UNSET, PhaseReport, QualityReport, Report
 from jobs.lifecycle import announce, events
@@ -36,6 +39,21 @@ def report(what: Report) -> None:
         history.append(events.of_job(job, EventName.PROGRESSED, reason=f"{what.progress} % {what.step or ''}".strip()))
     if history:
         events.record(history)
+    if link.is_on():
+        transaction.on_commit(partial(progress.publish, job.pk, as_told(job, what)), robust=True)
+
+
+def as_told(job: LockedJob, what: Report) -> dict[str, Any]:
+    """What is published of a report: numbers and names, never a checkpoint or a result."""
+    return {
+        "job": job.pk,
+        "kind": job.kind,
+        "queue": job.queue,
+        "progress": job.progress if what.progress is None else what.progress,
+        "step": what.step,
+        "phases": {phase.name: {"status": phase.status, "progress": phase.progress} for phase in what.phases},
+        "qualities": {each.name: {"status": each.status, "progress": each.progress} for each in what.qualities},
+    }
 
 
 def checked(what: Report) -> Report:

@@ -6,7 +6,7 @@ from typing import Any
 
 from jobs.conf import conf
 from jobs.db import transactional
-from jobs.lifecycle import transition
+from jobs.lifecycle import transition, waiting
 from jobs.lifecycle.by_batch import MoveResult, by_batch
 from jobs.lifecycle.selection import Selection
 from jobs.models import Job, PhaseProgress, QualityProgress
@@ -38,6 +38,7 @@ FROM_THE_START = AGAIN | {"progress": 0, "progressed_at": None, "crashes": 0, "c
 @transactional
 def retry_batch(ids: Sequence[int], reason: str) -> list[int]:
     jobs = transition.lock(Job.objects.with_ids(list(ids)).filter(status__in=RETRYABLE))
+    waiting.forget_children(jobs, all_of_them=False)
     put_back(jobs, reason or "retried", **AGAIN)
     reopen_parts([job.pk for job in jobs])
     return [job.pk for job in jobs]
@@ -46,6 +47,7 @@ def retry_batch(ids: Sequence[int], reason: str) -> list[int]:
 @transactional
 def requeue_batch(ids: Sequence[int], reason: str) -> list[int]:
     jobs = transition.lock(Job.objects.with_ids(list(ids)).filter(status__in=TERMINAL))
+    waiting.forget_children(jobs, all_of_them=True)
     put_back(jobs, reason or "requeued from the start", **FROM_THE_START)
     moved = [job.pk for job in jobs]
     PhaseProgress.objects.filter(job__in=moved).delete()
@@ -54,7 +56,9 @@ def requeue_batch(ids: Sequence[int], reason: str) -> list[int]:
 
 
 def put_back(jobs: Sequence[Job], reason: str, **changes: Any) -> None:
-    transition.move(jobs, Status.PENDING, EventName.REQUEUED, reason=reason, **changes)
+    """One that waited for others waits again for those that have not ended; how the others did is not asked again."""
+    for number, group in waiting.reopen(jobs).items():
+        transition.move(group, Status.PENDING, EventName.REQUEUED, reason=reason, waits_for=number, **changes)
 
 
 def reopen_parts(job_ids: Sequence[int]) -> None:

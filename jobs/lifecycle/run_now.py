@@ -10,7 +10,7 @@ from jobs.lifecycle.selection import Selection
 from jobs.models import Job
 from jobs.states import EventName, Hold
 
-NOT_SCHEDULED = "it is not scheduled for later"
+NOT_SCHEDULED = "it is not scheduled for later, or waits for other jobs"
 
 
 def run_now(selection: Selection, reason: str = "") -> MoveResult:

@@ -3,16 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from django.db import models
 from django.db.models import Q
 
-from jobs.db import Now
+from jobs.db import Now, transactional
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
-from jobs.lifecycle import announce, counts, events, wake_up
-from jobs.lifecycle.locked_job import AGE, LOCKED_COLUMNS, AnyJob
+from jobs.lifecycle import announce, counts, events, limits, waiting, wake_up
+from jobs.lifecycle.locked_job import AGE, EXPRESSIONS, LOCKED_COLUMNS, AnyJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
 from jobs.lifecycle.sql.together import Bound, Writes, run_together
@@ -50,7 +51,7 @@ def lock(jobs: JobQuerySet, *, skip_locked: bool = False, limit: int | None = No
     holds the whole database. Nothing can change a locked row until the transaction ends.
     """
     locked = locking(jobs, skip_locked=skip_locked).only(*LOCKED_COLUMNS)
-    return list(locked.annotate(age=AGE)[:limit])  # type: ignore[no-redef]  # declared there for who gets one
+    return list(locked.annotate(age=AGE, limited=EXPRESSIONS["limited"])[:limit])  # type: ignore[no-redef]  # declared there for who gets one
 
 
 def locking(jobs: JobQuerySet, *, skip_locked: bool = False) -> JobQuerySet:
@@ -65,38 +66,95 @@ def move(
     reason: str = "",
     outcome: str = "",
     delay: float = 0,
+    waits_for: int | None = None,
     given: Mapping[str, Any] = NOTHING,
     writes: Writes | None = None,
     **changes: Any,
 ) -> None:
     """Move locked jobs to a status, with the same changes for all of them; `given` is what those refer to.
 
+    Pending ones may have a delay, or others to wait for. Who waited for jobs that end goes on, or ends, with them.
     With `writes`, what is to be written is added there, and the caller runs it together with more.
     """
     if not jobs:
         return
+    collected = Writes() if writes is None else writes
+    if waits_for is not None:
+        changes["waits_for"] = waits_for
+    hold = Hold.WAITING if waits_for else Hold.SCHEDULED if delay > 0 else Hold.NONE
+    changes |= implied_by(to, hold)
+    move_alone(collected, jobs, to, event, Told(reason, outcome), delay, given, changes)
+    if to in TERMINAL and any(job.awaited for job in jobs):
+        collected.then(partial(follow_end, jobs, to))
+    if writes is None:
+        collected.run()
+
+
+class Told(NamedTuple):
+    """What an event says beside its name."""
+
+    reason: str
+    outcome: str = ""
+
+
+def move_alone(
+    collected: Writes,
+    jobs: Sequence[AnyJob],
+    to: Status,
+    event: EventName,
+    words: Told,
+    delay: float,
+    given: Mapping[str, Any],
+    changes: Mapping[str, Any],
+) -> None:
+    """Without those who wait for them."""
     for job in one_of_each_status(jobs):
         if to not in TRANSITIONS[Status(job.status)]:
             raise TransitionRefused(job_id=job.pk, status=job.status, to=to)
     ids = [job.pk for job in jobs]
-    collected = Writes() if writes is None else writes
-    told = events.of_jobs(ids, event, reason=reason, outcome=outcome)
+    told = events.of_jobs(ids, event, reason=words.reason, outcome=words.outcome)
     if to != Status.RUNNING:  # the event names the holder: a claim is on the row before its end, and after its start
         collected.add(told)
-    changes = dict(status=to, **implied_by(to, delay), **changes)
-    write(collected, jobs, changes, {"delay": timedelta(seconds=delay), **given})
+    write(collected, jobs, {"status": to, **changes}, {"delay": timedelta(seconds=delay), **given})
     if to == Status.RUNNING:
         collected.add(told)
     if to in TERMINAL:
         collected.add(*announce.end_of(jobs, EventName(to)))
-    collected.add(
-        *counted(jobs, bucket_of(to, Hold.SCHEDULED if delay > 0 else Hold.NONE), counts.happened(jobs, event))
-    )
-    if to == Status.PENDING and delay <= wake_up.SOON:
-        collected.add(*wake_up.sending(job.queue for job in jobs))
+    hold = changes.get("hold", Hold.NONE)
+    collected.add(*counted(jobs, bucket_of(to, hold), counts.happened(jobs, event)))
+    if to != Status.RUNNING and (left := limits.leaving(jobs)):
+        collected.then(partial(limits.freed, left))
+    if to == Status.PENDING and hold != Hold.WAITING and delay <= wake_up.SOON:
+        collected.add(*wake_up.sending(jobs))
+        wake_up.hint(jobs)
     settle_parts(ids, to)
-    if writes is None:
-        collected.run()
+
+
+def follow_end(jobs: Sequence[AnyJob], to: Status) -> None:
+    follow(waiting.note_end(jobs, to))
+
+
+def follow(job_ids: Sequence[int], *, patient: bool = False) -> None:
+    """Look at jobs that waited for others; those that end by it are followed in turn, however long the chain is."""
+    while job_ids:
+        found: set[int] = set()
+        for doomed in waiting.let_go(job_ids, settle, patient=patient):
+            writes, changes = Writes(), implied_by(doomed.to, Hold.NONE) | doomed.changes()
+            move_alone(writes, doomed.jobs, doomed.to, doomed.event, Told(doomed.reason), 0, NOTHING, changes)
+            writes.run()
+            found.update(waiting.note_end(doomed.jobs, doomed.to))
+        job_ids, patient = sorted(found), False
+
+
+def settle(job_ids: Sequence[int]) -> None:
+    """Look, in transactions of their own, at jobs that may have nobody to wait for."""
+    for start in range(0, len(job_ids), waiting.AT_ONCE):
+        settle_batch(job_ids[start : start + waiting.AT_ONCE])
+
+
+@transactional
+def settle_batch(job_ids: Sequence[int]) -> None:
+    follow(job_ids, patient=True)
 
 
 def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **changes: Any) -> None:
@@ -149,7 +207,7 @@ def as_locked(unclaimed: bool) -> Q:
     return Q(held | Q(claim_id=None) if unclaimed else held, Among("status", GivenList("statuses")))
 
 
-def implied_by(to: Status, delay: float) -> dict[str, Any]:
+def implied_by(to: Status, hold: Hold) -> dict[str, Any]:
     """The columns that follow from the new status alone; claiming sets its own."""
     if to == Status.RUNNING:
         return {}
@@ -158,7 +216,7 @@ def implied_by(to: Status, delay: float) -> dict[str, Any]:
     return {
         **NO_CLAIM,
         "run_after": Now() + Given("delay", models.DurationField()),
-        "hold": Hold.SCHEDULED if delay > 0 else Hold.NONE,
+        "hold": hold,
         "finished_at": None,
         "stale_at": None,
     }

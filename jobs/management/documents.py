@@ -1,5 +1,6 @@
 """Rows as JSON documents: what `--json` prints of a job or a token."""
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ from django.db.models import Model
 
 from jobs.models import ApiToken, Job
 from jobs.selectors.timeline import timeline
+from jobs.selectors.workflows import workflow_of
 
 # Large, and shown by show_job: a list of jobs leaves them out, and does not read them either.
 LARGE = ("payload", "result", "checkpoint", "last_traceback")
@@ -36,6 +38,11 @@ def whole_job_document(job: Any) -> dict[str, Any]:
             {**row_document(phase, ("id", "job_id")), "shown_status": phase.shown_status} for phase in job.phases.all()
         ],
         "qualities": [row_document(quality, ("id", "job_id")) for quality in job.qualities.all()],
+        "workflow": [
+            {"relation": group.title.lower(), **asdict(node)}
+            for group in workflow_of(job).groups
+            for node in group.nodes
+        ],
         "events": events_document(job),
     }
 

@@ -14,7 +14,9 @@ from jobs.models import JobEvent, PhaseProgress, QualityProgress, Worker
 from jobs.readable import full_time, human_duration
 from jobs.sanitise import printable
 from jobs.selectors.clock import database_now
+from jobs.selectors.limits import why_waiting
 from jobs.selectors.timeline import timeline
+from jobs.selectors.workflows import Workflow, workflow_of
 
 Shown = str | RenderableType
 
@@ -38,6 +40,8 @@ def particulars(job: Any, now: datetime) -> Iterator[tuple[str, Cell]]:
     yield "progress", Text.assemble(bar(job.progress), f"  {printable(job.step)}")
     yield "queue", job.queue
     yield "scope", job.scope
+    yield "limit key", job.limit_key
+    yield "why it waits", why_waiting([job]).get(job.pk, "")
     yield "priority", job.priority
     yield (
         "attempt",
@@ -80,6 +84,8 @@ def sections(job: Any) -> Iterator[tuple[str, Shown]]:
         yield "Phases", phases_table(phases)
     if qualities := list(job.qualities.all()):
         yield "Qualities", qualities_table(qualities)
+    if workflow := workflow_of(job):
+        yield "Workflow", workflow_table(workflow)
     for name, value in (("Payload", job.payload), ("Result", job.result), ("Checkpoint", job.checkpoint)):
         if value not in (None, {}):
             yield name, printable_lines(json.dumps(value, indent=2, ensure_ascii=False))
@@ -110,6 +116,27 @@ def qualities_table(qualities: list[QualityProgress]) -> RenderableType:
         Column("ERROR", cut=True),
     ]
     return table(columns, [[q.name, state(q.status), bar(q.progress), segments(q), q.error] for q in qualities])
+
+
+def workflow_table(workflow: Workflow) -> RenderableType:
+    """Who it needs, what it spawned, and who needs it; with all that it needs as a first line, where that is much."""
+    columns = [
+        Column("RELATION"),
+        Column("JOB", right=True),
+        Column("STATE"),
+        Column("PROGRESS"),
+        Column("WHAT", cut=True),
+    ]
+    rows: list[list[Cell]] = []
+    if whole := workflow.progress:
+        rows.append(["needs in all", whole.total, f"{whole.ended} ended", bar(whole.percent), ""])
+    for group in workflow.groups:
+        for node in group.nodes:
+            what = "deleted" if node.gone else node.subject or node.kind
+            rows.append([group.title.lower(), node.id, state(node.state), bar(node.progress), what])
+        if group.total > len(group.nodes):
+            rows.append([group.title.lower(), "", f"{group.total:,} in all", "", ""])
+    return table(columns, rows)
 
 
 def segments(quality: QualityProgress) -> str:

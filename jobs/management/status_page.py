@@ -7,11 +7,13 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from jobs.lifecycle.set_limit import told as told_limit
 from jobs.management.tables import Cell, Column, heading, state, table
 from jobs.readable import brief_duration, clock_time, human_duration, per_minute, told_empty_in
 from jobs.sanitise import printable
 from jobs.selectors.concerns import Concern
 from jobs.selectors.depth import Depth
+from jobs.selectors.limits import LimitState
 from jobs.selectors.overview import Overview, RunningJob, running_jobs
 from jobs.selectors.throughput import Activity
 from jobs.states import EventName
@@ -23,6 +25,7 @@ def document(seen: Overview) -> dict[str, Any]:
     return {
         "queues": {name: {**depth.as_dict(), **pace(seen, name)} for name, depth in seen.depths.queues.items()},
         "total": seen.depths.total.as_dict(),
+        "limits": [state.as_dict() for state in seen.limits],
         "workers": seen.workers,
         "last_hour": figures(seen.last_hour),
         "last_day": figures(seen.last_day),
@@ -57,6 +60,7 @@ def shown(seen: Overview) -> list[str | RenderableType]:
         *attention(seen.concerns),
         queues_table(seen),
         *paces(seen),
+        *limit_lines(seen),
         "",
         *lately,
         f"Workers: {workers or 'none registered'}",
@@ -117,6 +121,20 @@ def pace_line(queue: str, pending: int, rate: Activity) -> str:
     minutes = rate.minutes_to_empty(pending)
     end = "not getting shorter" if minutes is None else f"empty in {told_empty_in(minutes, pending)}"
     return f"{printable(queue)}: {moved}, {end}"
+
+
+def limit_lines(seen: Overview) -> list[str]:
+    """What holds jobs back, one line each."""
+    return [limit_line(state, seen.now) for state in seen.limits]
+
+
+def limit_line(state: LimitState, now: datetime) -> str:
+    limit = state.limit
+    says = ["paused" + f" ({printable(limit.reason)})" * bool(limit.reason)] if limit.paused else []
+    says += [told] if (told := told_limit(limit)) else []
+    opens = f", opens {clock_time(limit.opens_at, now)}" if limit.opens_at and limit.opens_at > now else ""
+    held = f", {state.held_back:,} held back" if state.held_back else ""
+    return f"Limit of {limit.target} {printable(limit.name)}: {', '.join(says)}; {state.running:,} running{held}{opens}"
 
 
 def name_cell(name: str, paused: bool) -> Cell:

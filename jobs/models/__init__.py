@@ -1,9 +1,12 @@
 """The tables. Reads live in `jobs.selectors`, writes of job state in `jobs.lifecycle`."""
 
+from jobs.models.alert import Alert, AlertReading, AlertTotal
 from jobs.models.api_token import ApiToken
 from jobs.models.claim import Claim
+from jobs.models.dependency import Dependency, DependencyQuerySet
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
+from jobs.models.limit import Limit
 from jobs.models.periodic import PeriodicJob, PeriodicJobQuerySet, PeriodicTick
 from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
@@ -15,12 +18,18 @@ from jobs.models.webhook import DeliveryQuerySet, WebhookDelivery, WebhookHost, 
 from jobs.models.worker import Worker, WorkerQuerySet
 
 __all__ = [
+    "Alert",
+    "AlertReading",
+    "AlertTotal",
     "ApiToken",
     "Claim",
     "DeliveryQuerySet",
+    "Dependency",
+    "DependencyQuerySet",
     "Job",
     "JobEvent",
     "JobQuerySet",
+    "Limit",
     "MinuteTally",
     "PeriodicJob",
     "PeriodicJobQuerySet",

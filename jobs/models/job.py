@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Case, Exists, F, Q, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Coalesce
 from django.db.models.functions import Now as StatementNow
 from django.db.models.lookups import IsNull
 
@@ -14,8 +15,9 @@ from jobs.conf import conf
 from jobs.db import Now
 from jobs.given import Among, Given, GivenList
 from jobs.models.fields import choices_of, percent_between_0_and_100
+from jobs.models.limit import Limit
 from jobs.models.queue import Queue
-from jobs.states import ACTIVE, STORED_AS, TERMINAL, Accelerator, Hold, ShownState, Status
+from jobs.states import ACTIVE, STORED_AS, TERMINAL, Accelerator, Hold, LimitTarget, ShownState, Status
 
 UNCLAIMED = Q(claim_id=None, worker_id=None, claimed_at=None, lease_expires_at=None)
 CLAIMED = Q(claim_id__isnull=False, worker_id__isnull=False, claimed_at__isnull=False, lease_expires_at__isnull=False)
@@ -25,11 +27,34 @@ KEEPS_KEY = Q(dedupe_key__isnull=False) & (Q(status__in=ACTIVE) | Q(unique_ever=
 
 # By status, in the words of the partial indexes, so that a few jobs are found without reading the finished ones.
 IN_STATUS = {
-    Status.PENDING: Q(status=Status.PENDING) & (Q(hold=Hold.NONE) | Q(hold=Hold.SCHEDULED)),
+    Status.PENDING: Q(status=Status.PENDING)
+    & (Q(hold=Hold.NONE) | Q(hold=Hold.SCHEDULED) | Q(hold=Hold.LIMITED) | Q(hold=Hold.WAITING)),
     # As an expression: the lookup `worker__isnull` would lose jobs whose worker's row is gone in a join with workers.
     Status.RUNNING: Q(status=Status.RUNNING) & Q(IsNull(F("worker_id"), False)),
     **{ended: Q(status=ended) & (Q(stale_at=None) | Q(stale_at__isnull=False)) for ended in TERMINAL},
 }
+
+
+def is_limited() -> Any:
+    """Whether a limit may concern a job. Cheap where there is none: two looks at a small table, one of them once."""
+    own = Limit.objects.filter(
+        Q(target=LimitTarget.KIND, name=OuterRef("kind")) | Q(target=LimitTarget.SCOPE, name=OuterRef("scope"))
+    )
+    queue = Limit.objects.filter(target=LimitTarget.QUEUE, name=OuterRef("queue"))
+    return Case(
+        When(~Exists(Limit.objects.all()), then=Value(False)),
+        When(~Q(limit_key="") | Exists(own) | Exists(queue), then=Value(True)),
+        default=Value(False),
+        output_field=models.BooleanField(),
+    )
+
+
+def closed(queue: str | Given) -> Any:
+    """The limit of a queue that had no room a moment ago. Who finds it open asks again under the lock of its row."""
+    running = Job.objects.running().filter(queue=queue).order_by().values("queue").annotate(jobs=Count("pk"))
+    full = Q(max_running__lte=Coalesce(Subquery(running.values("jobs")), 0))
+    own = Limit.objects.filter(target=LimitTarget.QUEUE, name=queue)
+    return own.filter(full | Q(opens_at__gt=StatementNow()))
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -48,15 +73,25 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(IN_STATUS[Status.RUNNING])
 
     def ready(self, queue: str | Given) -> "JobQuerySet":
-        """What may be claimed from a queue, first come first; nothing while the queue is paused."""
+        """What may be claimed from a queue, first come first; nothing while it is paused, or closed by its limit."""
         paused = Queue.objects.filter(name=queue, paused=True)
-        return self.filter(~Exists(paused), queue=queue, status=Status.PENDING, hold=Hold.NONE).order_by(
-            F("priority").desc(), "run_after", "id"
-        )
+        return self.filter(
+            ~Exists(paused), ~Exists(closed(queue)), queue=queue, status=Status.PENDING, hold=Hold.NONE
+        ).order_by(F("priority").desc(), "run_after", "id")
+
+    def held_back(self, held_by: str | None = None) -> "JobQuerySet":
+        """What was met while a limit had no room for it, the one to be let go first at the front."""
+        held = self.filter(status=Status.PENDING, hold=Hold.LIMITED)
+        held = held if held_by is None else held.filter(held_by=held_by)
+        return held.order_by(F("priority").desc(), "run_after", "id")
 
     def scheduled(self) -> "JobQuerySet":
         """What is held back until its time comes, the next one first."""
         return self.filter(status=Status.PENDING, hold=Hold.SCHEDULED).order_by("run_after")
+
+    def waiting(self) -> "JobQuerySet":
+        """What is held back until other jobs have ended."""
+        return self.filter(status=Status.PENDING, hold=Hold.WAITING)
 
     def due(self) -> "JobQuerySet":
         """Scheduled jobs whose time has come."""
@@ -76,6 +111,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         stalled = Q(started_at__lt=quiet) & (Q(progressed_at=None) | Q(progressed_at__lt=quiet))
         return self.annotate(
             state=Case(
+                When(status=Status.PENDING, hold=Hold.WAITING, then=Value(ShownState.SCHEDULED)),
                 When(status=Status.PENDING, attempt__gt=0, then=Value(ShownState.RETRYING)),
                 When(status=Status.PENDING, run_after__gt=Now(), then=Value(ShownState.SCHEDULED)),
                 When(status=Status.PENDING, then=Value(ShownState.UNCLAIMED)),
@@ -98,6 +134,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 class Job(models.Model):
     age: float  # of one that `lifecycle.transition.lock` gave: seconds that it waited, or ran
+    limited: bool  # of such a one: whether a limit may concern it
 
     # What it is
     kind = models.CharField(max_length=100, help_text="The name its handler is registered under.")
@@ -108,6 +145,9 @@ class Job(models.Model):
         max_length=200, blank=True, default="", help_text="A library or tenant, for scoped counts, retry and clear."
     )
     dedupe_key = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001  NULLs never collide
+    limit_key = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="Jobs with the same key share a limit."
+    )
     unique_ever = models.BooleanField(default=False, help_text="Whether the key keeps others away after the end too.")
     enqueued_at = models.DateTimeField(db_default=StatementNow())
 
@@ -116,6 +156,13 @@ class Job(models.Model):
         max_length=10, choices=choices_of(Status), default=Status.PENDING, db_default=Status.PENDING
     )
     hold = models.CharField(max_length=10, choices=choices_of(Hold), default=Hold.NONE, blank=True)
+    held_by = models.CharField(
+        max_length=210, blank=True, default="", db_default="", help_text="The limit that had no room when it was met."
+    )
+    waits_for = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="How many jobs it waits for; they are in the table of dependencies."
+    )
+    awaited = models.BooleanField(default=False, db_default=False, help_text="Whether other jobs wait for its end.")
     priority = models.SmallIntegerField(default=0, help_text="−100 … 100; higher goes first.")
     run_after = models.DateTimeField(db_default=StatementNow(), help_text="Not before this.")
     accelerator = models.CharField(max_length=10, choices=choices_of(Accelerator), default=Accelerator.NONE, blank=True)
@@ -123,7 +170,15 @@ class Job(models.Model):
     backoff = models.CharField(max_length=60, blank=True, default="", help_text="strategy:base:cap; empty = default.")
     lease = models.DurationField(help_text="How long a claim lasts unless renewed.")
     max_runtime = models.DurationField(null=True, blank=True)
+    size = models.PositiveBigIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown.",
+    )
     webhook_url = models.CharField(max_length=500, blank=True, default="")
+    trace_context = models.CharField(  # noqa: DJ001  NULL takes no room, and nearly all are
+        max_length=60, null=True, blank=True, help_text="The W3C traceparent of whoever enqueued it."
+    )
 
     # Who has it
     claim_id = models.UUIDField(null=True, blank=True)
@@ -203,6 +258,15 @@ class Job(models.Model):
                 name="job_ready",
                 condition=Q(status=Status.PENDING, hold=Hold.NONE),
             ),
+            models.Index(
+                fields=["held_by", "-priority", "run_after", "id"],
+                name="job_held_back",
+                condition=Q(status=Status.PENDING, hold=Hold.LIMITED),
+            ),
+            models.Index(
+                fields=["limit_key"], name="job_running_key", condition=Q(worker__isnull=False) & ~Q(limit_key="")
+            ),
+            models.Index(fields=["id"], name="job_waiting", condition=Q(status=Status.PENDING, hold=Hold.WAITING)),
             models.Index(fields=["run_after"], name="job_due", condition=Q(status=Status.PENDING, hold=Hold.SCHEDULED)),
             # Not on the status: with statistics of a time when nothing ran, the planner would then look for one
             # claim by reading all running jobs instead of by its id.
@@ -212,7 +276,7 @@ class Job(models.Model):
                 name="job_finished",
                 condition=Q(status__in=TERMINAL, stale_at__isnull=True),
             ),
-            models.Index(fields=["stale_at"], name="job_stale", condition=Q(stale_at__isnull=False)),
+            models.Index(fields=["stale_at", "id"], name="job_stale", condition=Q(stale_at__isnull=False)),
             models.Index(fields=["scope", "status"], name="job_scope", condition=~Q(scope="")),
         ]
 

@@ -32,7 +32,7 @@ class JobEvent(models.Model):
         indexes = [
             models.Index(fields=["job_id", "id"], name="event_of_job", condition=Q(job_id__isnull=False)),
             # What belongs to no job any more: retention finds it here, without reading everyone's history.
-            models.Index(fields=["at"], name="event_unattached", condition=UNATTACHED),
+            models.Index(fields=["at", "id"], name="event_unattached", condition=UNATTACHED),
         ]
 
     def __str__(self) -> str:

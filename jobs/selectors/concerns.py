@@ -9,8 +9,26 @@ from jobs.selectors.depth import Depth
 from jobs.selectors.throughput import Activity
 from jobs.states import EventName, ShownState
 
+SIGNED_OFF = "signed off"  # what the event of a worker says that left in good order
 FEW = 10  # jobs: of fewer than these that ended, a share says nothing
 EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Where files go, and how much of it is free."""
+
+    place: str
+    free: int  # bytes
+    total: int
+
+    @property
+    def share(self) -> float:
+        return self.free / self.total if self.total else 0.0
+
+    @property
+    def is_low(self) -> bool:
+        return self.share < conf.ALERT_DISK_FREE
 
 
 @dataclass(frozen=True)
@@ -24,6 +42,8 @@ class Snapshot:
     states: Mapping[str, int] = field(default_factory=dict)  # of running jobs
     lost_workers: tuple[str, ...] = ()
     live_workers: int = 0
+    disks: tuple[Disk, ...] = ()  # of the machine that looks
+    longest_transaction: float = 0.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -34,14 +54,21 @@ class Concern:
     text: str
     advice: str
     queue: str = ""
+    place: str = ""  # the disk that it is about
     state: str = ""  # the jobs that it is about
     workers: bool = False  # it is about workers
     grave: bool = False
+
+    @property
+    def key(self) -> str:
+        """What tells it from others of its name."""
+        return self.queue or self.place
 
 
 def concerns(seen: Snapshot) -> list[Concern]:
     """The grave ones first."""
     found = [*unclaimed(seen), *lost_workers(seen), *running(seen), *error_rates(seen), *deep(seen), *failed(seen)]
+    found += [*low_disks(seen), *long_transactions(seen)]
     return sorted(found, key=lambda concern: not concern.grave)
 
 
@@ -131,6 +158,35 @@ def failed(seen: Snapshot) -> Iterator[Concern]:
                 queue=queue,
                 state=ShownState.FAILED,
             )
+
+
+def low_disks(seen: Snapshot) -> Iterator[Concern]:
+    for disk in seen.disks:
+        if disk.is_low:
+            yield Concern(
+                "disk_low",
+                f"Only {disk.share:.1%} is free ({disk.free / 2**30:,.1f} GB) for {disk.place}.",
+                "Make room: `manage.py prune_jobs`, `manage.py collect_videos`, or a larger disk.",
+                place=disk.place,
+                grave=True,
+            )
+
+
+def long_transactions(seen: Snapshot) -> Iterator[Concern]:
+    if 0 < conf.ALERT_LONG_TRANSACTION < seen.longest_transaction:
+        yield Concern(
+            "long_transaction",
+            f"A transaction of the database has been open for {human_duration(seen.longest_transaction)}: until it "
+            "ends, no dead row can be removed, and every claim gets slower.",
+            "See `SELECT pid, usename, state, xact_start, query FROM pg_stat_activity ORDER BY xact_start`; end what "
+            "was forgotten with `SELECT pg_terminate_backend(pid)`.",
+            grave=True,
+        )
+
+
+def went_missing(reason: str) -> bool:
+    """Whether a worker that is offline, for this reason, did not leave in good order."""
+    return reason != SIGNED_OFF
 
 
 def jobs(number: int) -> str:

@@ -79,6 +79,8 @@ def oldest_waiting(depths: defaultdict[str, Depth]) -> dict[str, datetime]:
     oldest: dict[str, datetime] = {}
     for head in ready_heads():
         oldest[head.queue] = min(oldest.get(head.queue, head.run_after), head.run_after)
+    for queue, since in held_back_by_queue():
+        oldest[queue] = min(oldest.get(queue, since), since)
     for queue, jobs, since in due_by_queue():
         # Read after the counters: of what came in between, these know nothing, and no count goes below zero for it.
         counted_too = min(jobs, max(0, depths[queue].scheduled))
@@ -95,6 +97,11 @@ def due_by_queue() -> list[tuple[str, int, datetime]]:
         return []
     due = Job.objects.due().order_by().values("queue").annotate(jobs=Count("pk"), since=Min("run_after"))
     return list(due.values_list("queue", "jobs", "since"))
+
+
+def held_back_by_queue() -> list[tuple[str, datetime]]:
+    held = Job.objects.held_back().order_by().values("queue").annotate(since=Min("run_after"))
+    return list(held.values_list("queue", "since"))
 
 
 def queue_names() -> list[str]:

@@ -12,13 +12,13 @@ from jobs.conf import conf
 from jobs.models import Job, JobEvent, QualityProgress, Worker
 from jobs.progress import eta_seconds
 from jobs.selectors.clock import database_now
-from jobs.selectors.concerns import Concern, Snapshot, concerns
+from jobs.selectors.concerns import SIGNED_OFF, Concern, Disk, Snapshot, concerns
 from jobs.selectors.depth import Depths, queue_depths
+from jobs.selectors.limits import LimitState, limit_states
 from jobs.selectors.throughput import DAY, HOUR, RATE_OVER, Activity, activity_by_queue, together
 from jobs.selectors.workers import Holding, holdings, workers_by_status
 from jobs.states import LIVE_WORKER, EventName, QualityStatus
 
-SIGNED_OFF = "signed off"
 LOST_FOR = timedelta(days=1)  # a worker that was lost longer ago is no news
 
 
@@ -32,14 +32,22 @@ class Overview:
     workers: dict[str, int]
     held: list[Holding]
     concerns: list[Concern]
+    limits: list[LimitState]
 
     def rate_of(self, queue: str) -> Activity:
         return self.rates.get(queue, Activity(RATE_OVER))
 
 
-def overview(limit: int = 100) -> Overview:
-    depths, by_queue, workers = queue_depths(), activity_by_queue(HOUR), workers_by_status()
-    seen = Snapshot(
+def snapshot(
+    depths: Depths,
+    by_queue: dict[str, Activity],
+    workers: dict[str, int],
+    *,
+    disks: tuple[Disk, ...] = (),
+    longest_transaction: float = 0.0,
+) -> Snapshot:
+    """What the rules are asked about: of these, and of what is read here."""
+    return Snapshot(
         queues=depths.queues,
         paused=depths.paused,
         last_hour=by_queue,
@@ -47,7 +55,14 @@ def overview(limit: int = 100) -> Overview:
         states=running_states(),
         lost_workers=lost_workers(),
         live_workers=sum(workers[status] for status in LIVE_WORKER),
+        disks=disks,
+        longest_transaction=longest_transaction,
     )
+
+
+def overview(limit: int = 100) -> Overview:
+    depths, by_queue, workers = queue_depths(), activity_by_queue(HOUR), workers_by_status()
+    seen = snapshot(depths, by_queue, workers)
     return Overview(
         now=database_now(),
         depths=depths,
@@ -57,6 +72,7 @@ def overview(limit: int = 100) -> Overview:
         workers=workers,
         held=holdings(limit),
         concerns=concerns(seen),
+        limits=limit_states(),
     )
 
 

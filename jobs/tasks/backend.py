@@ -97,7 +97,7 @@ class JobyardBackend(BaseTaskBackend):
 
 def dedupe_key(task: Task[..., Any], payload: dict[str, Any]) -> str | None:
     """`unique` without a key: the same task with the same arguments, whenever and wherever it is to run."""
-    from jobs.lifecycle.new_job import derived_key
+    from jobs.handlers.keys import derived_key
 
     key: str | None = getattr(task, "dedupe_key", None)
     if key is None and getattr(task, "unique", None):

@@ -16,7 +16,7 @@ from time import monotonic
 from jobs.conf import conf
 from jobs.exceptions import SendFailed, SendRefused
 from jobs.sanitise import clean_error
-from jobs.web_address import Address, BadAddress, Target, parse
+from jobs.web_address import Address, BadAddress, Policy, Target, parse
 from jobs.webhooks.limits import Limits, OverLimit, PlainSocket, TlsSocket
 from jobs.webhooks.resolving import addresses_of
 
@@ -37,16 +37,16 @@ class Answer:
         return 200 <= self.status < 300
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float) -> Answer:
+def post(url: str, body: bytes, headers: Mapping[str, str], *, timeout: float, policy: Policy | None = None) -> Answer:
     """POST and return the answer, whatever its status. Raises SendRefused where the URL is not to be called at all
-    (another try would not help), SendFailed where no answer came."""
+    (another try would not help), SendFailed where no answer came. The settings say who is called, or else `policy`."""
     began, limits = monotonic(), Limits(timeout)
     try:
         target = parse(url)
     except BadAddress as error:
         raise SendRefused(why=error) from None
     try:
-        with connected(target, addresses_of(target, conf.web_policy, limits), limits) as sock:
+        with connected(target, addresses_of(target, policy or conf.web_policy, limits), limits) as sock:
             response = exchange(sock, target, body, headers)
             text = beginning_of(response)
     except (OSError, http.client.HTTPException) as error:

@@ -11,6 +11,7 @@ from time import monotonic
 
 from django.db import close_old_connections, connections
 
+from jobs import tracing
 from jobs.handlers.base import ClaimRef, Outcome
 from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
@@ -74,6 +75,7 @@ class Child:
         self.main_slot.loop()
         self.outbox.close()
         connections.close_all()
+        tracing.flush()
 
     def obey(self) -> None:
         """Read orders until the supervisor closes the pipe, or is gone."""
@@ -181,7 +183,7 @@ class Child:
         def handle() -> Outcome | None:
             nonlocal connected
             try:
-                return run_attempt(attempt, context)
+                return tracing.running(attempt.job, partial(run_attempt, attempt, context))
             finally:
                 self.end_if_copy()
                 connected = clean_connections()

@@ -2,8 +2,10 @@
 
 from jobs.conf import conf
 from jobs.handlers.folders import Folders
+from jobs.worker.alerter import Alerter
 from jobs.worker.deliverer import Deliverer
 from jobs.worker.options import WorkerOptions
+from jobs.worker.pruner import Pruner
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.reaper import Reaper
 from jobs.worker.repeating import Repeating
@@ -16,6 +18,10 @@ def chores(client: QueueClient, folders: Folders, options: WorkerOptions, timeke
         threads.append(Reaper(client, folders))
     if options.is_timekeeper:
         threads.append(timekeeper)
+    if options.is_pruner:
+        threads.append(Pruner(client))
     if conf.WEBHOOK_CONCURRENCY:
         threads.append(Deliverer(client))
+    if options.is_reaper and client.wants_alerts():
+        threads.append(Alerter(client))
     return threads

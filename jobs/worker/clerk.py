@@ -14,7 +14,7 @@ from jobs.exceptions import ClaimExpired, JobyardError, WorkerNotFound
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
 from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import NEVER, Ledger
-from jobs.worker.messages import Asked
+from jobs.worker.messages import Asked, Granted
 from jobs.worker.notary import Notary, needs_notary
 from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueUnavailable
 from jobs.worker.reporting import Digest, News
@@ -214,14 +214,14 @@ class Clerk(threading.Thread):
         if refused:
             logger.warning("report refused job=%s reason=%r", report.claim.job_id, str(refused))
 
-    def answer(self, asked: Asked) -> Exception | None:
+    def answer(self, asked: Asked) -> Exception | Granted | None:
         """Store what the handler waits for, or ask whether its claim holds; an expired claim is renewed first."""
         try:
             try:
-                self.ask_queue(asked)
+                return self.ask_queue(asked)
             except ClaimExpired:
                 self.renew()
-                self.ask_queue(asked)
+                return self.ask_queue(asked)
         except JobyardError as error:
             return error
         except GivenUp:
@@ -229,14 +229,17 @@ class Clerk(threading.Thread):
         except Exception as error:  # whatever one handler says: the others' worker goes on
             logger.exception("a report could not be stored job=%s", asked.claim.job_id)
             return JobyardError(f"This could not be stored: {error}")
-        return None
 
-    def ask_queue(self, asked: Asked) -> None:
+    def ask_queue(self, asked: Asked) -> Granted | None:
+        if asked.wish:
+            wish = asked.wish
+            return Granted(self.persist(lambda: self.client.spawn(asked.claim, wish)))
         if asked.report:
             report = asked.report
             self.persist(lambda: self.client.report(report))
         else:
             self.persist(lambda: self.client.verify(asked.claim))
+        return None
 
     def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         """As often as it takes: until an outcome is answered, the job is not over."""

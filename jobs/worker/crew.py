@@ -13,7 +13,7 @@ from time import monotonic
 
 from jobs.handlers.base import ClaimedJob, ClaimRef
 from jobs.worker.board import PLACES, Board
-from jobs.worker.messages import Order, Reason, Reply, Run, Stop, Word
+from jobs.worker.messages import Granted, Order, Reason, Reply, Run, Stop, Word
 from jobs.worker.nursery import CannotFork, Nursery
 from jobs.worker.pipes import read, shut, write
 
@@ -81,6 +81,7 @@ class ChildHandle:
         finally:
             os.close(memory)
         self.nursery, self.slots, self.isolated = nursery, slots, isolated
+        self.weight = 1  # of an isolated one: the slots of the worker that it takes
         self.assignments: dict[ClaimRef, Assignment] = {}
         self.free_places = deque(range(PLACES))
         self.recalled_places: set[int] = set()  # it has not come to them yet
@@ -154,8 +155,8 @@ class ChildHandle:
     def send(self, order: Order) -> None:
         self._orders.put(order)
 
-    def reply(self, number: int, refused: Exception | None) -> None:
-        self.send(Reply(number, refused))
+    def reply(self, number: int, said: Exception | Granted | None) -> None:
+        self.send(Reply(number, said))
 
     def retire(self) -> None:
         """No more orders: it ends when it is through."""
@@ -230,7 +231,11 @@ class Crew:
 
     @property
     def occupied_slots(self) -> int:
-        return len(self.isolated) + sum(min(child.slots, len(child.assignments)) for child in self.pool)
+        return self.isolated_slots + sum(min(child.slots, len(child.assignments)) for child in self.pool)
+
+    @property
+    def isolated_slots(self) -> int:
+        return sum(child.weight for child in self.isolated)
 
     def assignments(self) -> list[Assignment]:
         return [assignment for child in self.children for assignment in child.assignments.values()]
@@ -247,8 +252,9 @@ class Crew:
                 except CannotFork:
                     berth.crashed()  # to be tried again after a while
 
-    def new_isolated_child(self) -> ChildHandle:
+    def new_isolated_child(self, weight: int = 1) -> ChildHandle:
         child = self.new_child(1, isolated=True)
+        child.weight = weight
         self.isolated.append(child)
         return child
 

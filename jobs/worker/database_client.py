@@ -4,15 +4,30 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
 
-from jobs import __version__
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs import __version__, tracing
+from jobs.alerts.sending import channels
+from jobs.alerts.watching import look_in_turn
+from jobs.dispatch import link
+from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.lifecycle import claim as claiming
-from jobs.lifecycle import fence, finish, reap, record_deliveries, report, take_deliveries, wake_up, workers
+from jobs.lifecycle import (
+    fence,
+    finish,
+    prune,
+    reap,
+    record_deliveries,
+    report,
+    spawn,
+    take_deliveries,
+    wake_up,
+    workers,
+)
 from jobs.lifecycle import heartbeat as beating
 from jobs.lifecycle.periodic.sync import sync_with_code
 from jobs.lifecycle.periodic.tick import tick_once
@@ -25,6 +40,7 @@ from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.ledger import NEVER
 from jobs.worker.postgres_listener import PostgresListener
 from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
+from jobs.worker.redis_listener import RedisListener
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -97,6 +113,7 @@ class DatabaseClient:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
         self._rested = threading.local()  # as connections are
+        self._spans = tracing.Batches()
 
     @property
     def worker(self) -> Worker:
@@ -117,7 +134,8 @@ class DatabaseClient:
 
     @reconnecting
     def claim(self, order: ClaimOrder) -> list[ClaimedJob]:
-        return claiming.claim(
+        claim = partial(
+            claiming.claim,
             self.worker,
             order.queues,
             order.limit,
@@ -125,6 +143,7 @@ class DatabaseClient:
             isolated_kinds=order.isolated_kinds,
             isolated_limit=order.isolated_limit,
         )
+        return self._spans.claiming(claim)
 
     @reconnecting
     def next_due_in(self) -> float | None:
@@ -143,8 +162,12 @@ class DatabaseClient:
         fence.verify(claim)
 
     @reconnecting
+    def spawn(self, claim: ClaimRef, wish: Wish) -> tuple[Child, ...]:
+        return spawn.spawn(claim, wish.spawn)
+
+    @reconnecting
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:
-        return finish.finish(outcomes)
+        return self._spans.finishing((each.claim for each in outcomes), partial(finish.finish, outcomes))
 
     @reconnecting
     def reap(self) -> None:
@@ -153,6 +176,17 @@ class DatabaseClient:
     @reconnecting
     def reap_in_turn(self) -> None:
         reap.reap_in_turn()
+
+    def wants_alerts(self) -> bool:
+        return bool(channels())
+
+    @reconnecting
+    def send_alerts_in_turn(self) -> None:
+        look_in_turn()
+
+    @reconnecting
+    def prune_in_turn(self, go_on: Callable[[], bool]) -> None:
+        prune.prune_in_turn(go_on)
 
     @reconnecting
     def tick(self, sync: bool = False) -> Ticked:
@@ -178,7 +212,9 @@ class DatabaseClient:
         record_deliveries.record_deliveries(sent)
 
     def listening(self) -> AbstractContextManager[Listener] | None:
-        return PostgresListener(wake_up.CHANNEL) if wake_up.is_on() else None
+        if link.is_on():
+            return RedisListener(self.queues, self.worker.gpu, f"{self.worker.name} {self.worker.pk}")
+        return PostgresListener(wake_up.CHANNEL) if wake_up.by_notify() else None
 
     @reconnecting
     def sign_off(self) -> None:

@@ -9,7 +9,7 @@ from inspect import Parameter
 from typing import Any
 
 from jobs.conf import conf
-from jobs.exceptions import ClaimError, Fatal, InvalidInput, RetryLater, StopRequested
+from jobs.exceptions import ClaimError, Fatal, InvalidInput, RetryLater, StopRequested, WaitFor
 from jobs.handlers.base import ClaimedJob, Outcome
 from jobs.handlers.context import Context
 from jobs.handlers.registry import Kind, registry
@@ -26,9 +26,13 @@ def run_attempt(attempt: Attempt, context: Context) -> Outcome | None:
         context.raise_if_cancelled()  # before it began: a job that was fetched ahead need not start
         kind = registry.get(attempt.job.kind)
         result = call(kind, attempt, context)
+        if isinstance(result, WaitFor):
+            return Outcome.waiting(claim, result.waits_for)
         return Outcome.completed(claim, None if result is None else clean_json(result, conf.MAX_RESULT))
     except (ClaimError, StopRequested, Interrupted, asyncio.CancelledError) as error:
         return outcome_of_stop(attempt, error)
+    except WaitFor as wait:
+        return Outcome.waiting(claim, wait.waits_for)
     except RetryLater as later:
         return Outcome.failed(claim, later, retry_after=later.seconds, count=later.count)
     except BaseException as error:  # sys.exit() in a handler ends the attempt, not the worker

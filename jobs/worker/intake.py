@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Sequence
+from datetime import datetime
 from time import monotonic
 from uuid import uuid4
 
 from jobs.conf import conf
 from jobs.handlers.base import ClaimedJob
-from jobs.handlers.registry import registry
+from jobs.handlers.registry import Kind, registry
 from jobs.worker.claiming import BatchSize, queue_order
 from jobs.worker.clerk import Clerk, Found
 from jobs.worker.crew import ChildHandle, Crew
@@ -19,6 +20,7 @@ from jobs.worker.wake_ups import WakeUps
 
 POLL, POLL_WITH_WAKE_UPS = 1.0, 30.0
 MAX_CLAIM = 1000
+CLOSED_FOR = 10.0  # seconds; a wake-up does not open a worker outside its hours
 
 
 class Intake:
@@ -44,16 +46,26 @@ class Intake:
 
     def look(self) -> None:
         """Send the clerk if it is time, and there is room."""
-        if self.is_open and not self.looking and monotonic() >= self._look_at:
+        if self.wake_ups.asks_for_room:
+            self.wake_ups.room = self.free_slots()
+        if self.is_open and not self.looking and monotonic() >= self._look_at and self.is_time():
             order = self.next_order()
             if order:
                 self.looking, self._look_again = True, False
                 self.clerk.look(order)
 
+    def is_time(self) -> bool:
+        """Whether the hours of this worker, by its own clock, are now; if not, it is looked at again in a while."""
+        window = self.options.window
+        if window is None or window.is_open(datetime.now().astimezone()):
+            return True
+        self._look_at = monotonic() + CLOSED_FOR
+        return False
+
     def found(self, found: Found) -> None:
         self.looking = False
         self.taken += len(found.jobs)
-        self.held_back = not found.jobs and found.order.isolated_limit == 0
+        self.held_back = not found.jobs and found.order.leaves_some
         if found.jobs or self._look_again:
             return
         interval = self.options.poll_interval or conf.POLL_INTERVAL or self.usual_interval()
@@ -87,14 +99,24 @@ class Intake:
             claim_id=uuid4(),  # kept through repeats: if the answer gets lost, the jobs do not
             queues=queue_order(self.options.queues),
             limit=limit,
-            isolated_kinds=[kind.name for kind in registry if kind.is_isolated],
+            isolated_kinds={kind.name: self.weight_of(kind) for kind in registry if kind.is_isolated},
             isolated_limit=max(0, free),
         )
+
+    def weight_of(self, kind: Kind) -> int:
+        """A worker that is smaller than a job takes it when it has nothing else to do."""
+        return min(kind.slots, self.options.slots)
+
+    def free_slots(self) -> int:
+        """In which a job could begin at once; none while we look, for what we find goes there."""
+        if not self.is_open or self.patience() in (0, float("inf")):
+            return 0
+        return max(0, self.options.slots - self.crew.occupied_slots)
 
     def room(self, free: int) -> int:
         now, per_slot = monotonic(), self.batch.per_slot
         room = sum(child.room(per_slot, now) for child in self.crew.pool)
-        room = min(room, (self.options.slots - len(self.crew.isolated)) * per_slot, MAX_CLAIM)
+        room = min(room, (self.options.slots - self.crew.isolated_slots) * per_slot, MAX_CLAIM)
         if free < 1 and room < len(self.crew.pool) * per_slot // 2:
             return 0  # there is work ahead: a few more are not worth a call
         if self.options.max_jobs is not None:
@@ -129,7 +151,8 @@ class Intake:
 
     def give_isolated(self, job: ClaimedJob) -> list[ClaimedJob]:
         try:
-            self.crew.new_isolated_child().give([job], self.ledger.lease_ends_at)
+            kind = registry.find(job.kind)
+            self.crew.new_isolated_child(self.weight_of(kind) if kind else 1).give([job], self.ledger.lease_ends_at)
         except CannotFork:
             return [job]
         return []

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from jobs.handlers.base import ClaimedJob, ClaimRef, Outcome, Report
+from jobs.handlers.base import Child, ClaimedJob, ClaimRef, Outcome, Report, Wish
 
 
 class Reason(StrEnum):
@@ -47,7 +47,14 @@ class Stop:
 @dataclass(frozen=True, slots=True)
 class Reply:
     number: int
-    refused: Exception | None = None
+    said: "Exception | Granted | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What a wish brought: all jobs that the attempt's job has spawned."""
+
+    children: tuple[Child, ...]
 
 
 # From a child
@@ -62,11 +69,12 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A report that must be stored before the handler goes on; without one: does the claim hold?"""
+    """A report that must be stored, or a wish, before the handler goes on; with neither: does the claim hold?"""
 
     number: int
     claim: ClaimRef
     report: Report | None = None
+    wish: Wish | None = None
 
 
 class Ended(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobs.conf import conf
+from jobs.windows import Window
 from jobs.worker.claiming import QueueShare
 
 
@@ -16,6 +17,8 @@ class WorkerOptions:
     max_jobs: int | None = None
     max_minutes: float | None = None
     poll_interval: float | None = None
+    max_size: int | None = None  # bytes of a job's source
+    window: Window | None = None  # the hours in which it looks for work
     reaps: bool = True
     ticks: bool = True  # starts periodic jobs
 
@@ -26,6 +29,11 @@ class WorkerOptions:
     @property
     def is_reaper(self) -> bool:
         return self.reaps and conf.REAP_INTERVAL > 0
+
+    @property
+    def is_pruner(self) -> bool:
+        """Who does not look after others does not tidy up after them, either."""
+        return self.reaps and conf.PRUNE_INTERVAL > 0
 
     @property
     def is_timekeeper(self) -> bool:

@@ -16,6 +16,8 @@ PROOF_WITHIN = 5.0  # seconds
 
 
 class PostgresListener:
+    shared = False
+
     def __init__(self, channel: str) -> None:
         self.channel = channel
         self._wrapper: BaseDatabaseWrapper | None = None
@@ -37,12 +39,12 @@ class PostgresListener:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._close()
 
-    def wait(self, seconds: float) -> str | None:
+    def wait(self, seconds: float, most: int = 1) -> list[str]:
         try:
             heard = list(self._connection.notifies(timeout=seconds, stop_after=1))
         except PsycopgError as error:
             raise QueueUnavailable(str(error).strip()) from error
-        return heard[0].payload if heard else None
+        return [notice.payload for notice in heard]
 
     def _prove(self) -> None:
         """Behind a pooler that gives each transaction another connection, LISTEN succeeds and nothing is ever heard."""

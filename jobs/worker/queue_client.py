@@ -1,12 +1,12 @@
 """What a worker asks of the queue, whether the database is at hand or behind HTTP."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
+from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.webhooks.message import Delivery, Sent
 
 
@@ -21,8 +21,14 @@ class ClaimOrder:
     claim_id: UUID
     queues: Sequence[str]
     limit: int
-    isolated_kinds: Collection[str] = ()
+    isolated_kinds: Mapping[str, int] = field(default_factory=dict)  # with the slots that one of each takes
     isolated_limit: int | None = None
+
+    @property
+    def leaves_some(self) -> bool:
+        """Whether there may be jobs for which there was no room: of those that must begin at once, the heaviest."""
+        heaviest = max(self.isolated_kinds.values(), default=1)
+        return self.isolated_limit is not None and self.isolated_limit < heaviest
 
 
 @dataclass(frozen=True)
@@ -37,11 +43,24 @@ class NoWakeUps(Exception):
     """Wake-ups do not get through here, and will not: the worker polls instead."""
 
 
+class WakeUpsAway(Exception):
+    """What carries wake-ups does not answer, which was told already; it may be tried again in `retry_in` seconds."""
+
+    def __init__(self, reason: str, retry_in: float) -> None:
+        super().__init__(reason)
+        self.retry_in = retry_in
+
+
 class Listener(Protocol):
     """Hears that work arrived."""
 
-    def wait(self, seconds: float) -> str | None:
-        """The name of a queue that got work within that time."""
+    @property
+    def shared(self) -> bool:
+        """Whether what one worker hears is heard by no other."""
+        ...
+
+    def wait(self, seconds: float, most: int = 1) -> Collection[str]:
+        """The names of queues that got work within that time; where each is heard by one worker, `most` of them."""
         ...
 
 
@@ -64,6 +83,10 @@ class QueueClient(Protocol):
 
     def verify(self, claim: ClaimRef) -> None: ...
 
+    def spawn(self, claim: ClaimRef, wish: Wish) -> tuple[Child, ...]:
+        """Make jobs for a running one, unless it has made them before; returns all that it made."""
+        ...
+
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]: ...
 
     def reap(self) -> None:
@@ -72,6 +95,18 @@ class QueueClient(Protocol):
 
     def reap_in_turn(self) -> None:
         """The same, if no other worker has just done it."""
+        ...
+
+    def wants_alerts(self) -> bool:
+        """Whether anybody is to be told of what goes wrong. Asks no one."""
+        ...
+
+    def send_alerts_in_turn(self) -> None:
+        """Look what people should be told, if no other worker has just done it, and tell them."""
+        ...
+
+    def prune_in_turn(self, go_on: Callable[[], bool]) -> None:
+        """Delete what is old, if it is our turn, while `go_on` says so."""
         ...
 
     def tick(self, sync: bool = False) -> Ticked:

@@ -8,10 +8,10 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from jobs.exceptions import ClaimError, ClaimLost, InvalidInput
-from jobs.handlers.base import UNSET, PhaseReport, QualityReport, Report
+from jobs.handlers.base import UNSET, Child, PhaseReport, QualityReport, Report, Wish
 from jobs.worker.attempt import Attempt
 from jobs.worker.leases import lease_clock
-from jobs.worker.messages import Asked, Reason, Reply, Told, Word
+from jobs.worker.messages import Asked, Granted, Reason, Reply, Told, Word
 
 DOUBT = 5.0  # seconds
 
@@ -39,6 +39,14 @@ class AttemptReporter:
         self._refuse_if_lost()
         self._ask(None)
 
+    def ask(self, wish: Wish) -> tuple[Child, ...]:
+        """What the job has spawned, once the queue has it."""
+        self._refuse_if_lost()
+        check_picklable(wish)
+        said = self._ask(None, wish=wish)
+        assert isinstance(said, Granted)
+        return said.children
+
     def _is_promise(self, report: Report) -> bool:
         """A checkpoint and what becomes of a phase are stored when the call returns: a handler builds on them."""
         return report.checkpoint is not UNSET or self._phases.is_in(replace(report, qualities=()))
@@ -50,17 +58,18 @@ class AttemptReporter:
             self._doubted = ends_at
             self._ask(None, patience=DOUBT)
 
-    def _ask(self, report: Report | None, patience: float | None = None) -> None:
+    def _ask(self, report: Report | None, patience: float | None = None, wish: Wish | None = None) -> Granted | None:
         number, reply = self.replies.expect()
-        self.say(Asked(number, self.attempt.job.claim, report))
+        self.say(Asked(number, self.attempt.job.claim, report, wish))
         try:
-            refused = reply.get(timeout=patience).refused
+            said = reply.get(timeout=patience).said
         except Empty:
-            return
-        if isinstance(refused, ClaimError):
+            return None
+        if isinstance(said, ClaimError):
             self.attempt.reason = Reason.LOST
-        if refused:
-            raise refused
+        if isinstance(said, Exception):
+            raise said
+        return said
 
     def _refuse_if_lost(self) -> None:
         if self.attempt.lost:
@@ -83,9 +92,14 @@ class Replies:
         self._waiting.pop(reply.number).put(reply)
 
 
-def check_picklable(report: Report) -> None:
+def check_picklable(report: Report | Wish) -> None:
     """What a handler made up may not travel; better told to it than to the process that carries it."""
-    if report.checkpoint is not UNSET or report.phases or any(quality.details for quality in report.qualities):
+    if (
+        isinstance(report, Wish)
+        or report.checkpoint is not UNSET
+        or report.phases
+        or any(quality.details for quality in report.qualities)
+    ):
         try:
             pickle.dumps(report)
         except Exception as error:  # whatever a value's own methods raise

@@ -6,6 +6,7 @@ from multiprocessing.connection import Connection
 from django.db import connections
 
 from jobs.conf import conf
+from jobs.dispatch.link import check_at_start
 from jobs.exceptions import InvalidInput
 from jobs.handlers.registry import registry
 from jobs.worker.capabilities import capabilities
@@ -21,11 +22,15 @@ from jobs.worker.supervisor import Supervisor
 def run_worker(name: str, options: WorkerOptions, display: Display, *, gpu: str = "auto") -> WorkerTally:
     list(registry)  # children find all handlers imported, and those that cannot be are told of now
     check_kinds()
+    check_at_start()
     connections.close_all()
     settle_memory()
     folders = folders_of_this_process()
     nursery = Nursery(shown_by(display, child_main(name, folders)))
-    client = DatabaseClient(name, options.queue_names, slots=options.slots, capabilities=capabilities(gpu))
+    facts = capabilities(gpu)
+    if options.max_size is not None:
+        facts["max_size"] = options.max_size
+    client = DatabaseClient(name, options.queue_names, slots=options.slots, capabilities=facts)
     return Supervisor(client, nursery, folders, options, display).run()
 
 

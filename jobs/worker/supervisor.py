@@ -66,8 +66,9 @@ class Supervisor:
         )
         self.desk = Desk(self.clerk, self.janitor, display)
         self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
-        timekeeper = Timekeeper(client, self.later(self.look_soon))
-        self.wake_ups = WakeUps(client, self.later(self.look_soon), options.queue_names, timekeeper.on_word)
+        look_soon = self.later(lambda: self.intake.look_soon())
+        timekeeper = Timekeeper(client, look_soon)
+        self.wake_ups = WakeUps(client, look_soon, options.queue_names, timekeeper.on_word)
         self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores(client, folders, options, timekeeper)]
         self.intake = Intake(options, self.crew, self.clerk, self.ledger, self.wake_ups)
         self.shutdown = Shutdown(self.crew, self.clerk)
@@ -110,6 +111,8 @@ class Supervisor:
             return
         if self.options.max_minutes and now - self.began_at >= self.options.max_minutes * 60:
             self.shutdown.begin("its time is over", conf.SHUTDOWN_TIMEOUT)
+        if self.options.until_empty and not self.desk.unfinished and not self.intake.is_time():
+            self.shutdown.begin("its hours are over", 0)
         self.crew.man()
         if not self.clerk.notary.is_swamped:
             self.intake.look()
@@ -119,6 +122,7 @@ class Supervisor:
         self.look_round_at = now + LOOK_ROUND
         watch(self.crew, self.ledger, now)
         closed = self.shutdown.begun or not self.intake.is_open
+        self.wake_ups.room *= not closed
         self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
         self.clerk.notary.complain(now)
         self.display.refresh(self.crew.assignments(), self.desk.tally)
@@ -166,9 +170,6 @@ class Supervisor:
         for helper in self.helpers:
             helper.start()
         self.intake.is_open = True
-
-    def look_soon(self) -> None:
-        self.intake.look_soon()
 
     def on_found(self, found: Found) -> None:
         self.intake.found(found)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from jobs.handlers.base import ClaimedJob, ClaimRef, Outcome
 from jobs.worker.ledger import NEVER
-from jobs.worker.messages import Asked
+from jobs.worker.messages import Asked, Granted
 from jobs.worker.queue_client import ClaimOrder
 from jobs.worker.reporting import Digest
 
-Reply = Callable[[Exception | None], None]
+Reply = Callable[[Exception | Granted | None], None]
 
 
 @dataclass

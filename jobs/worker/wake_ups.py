@@ -1,14 +1,15 @@
 """Wake-ups: a thread that hears that work arrived. They may be lost: polling is the fallback."""
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 
+from jobs.dispatch.hints import is_word
 from jobs.webhooks.bell import CALL, bell
-from jobs.worker.queue_client import NoWakeUps, QueueClient
+from jobs.worker.queue_client import Listener, NoWakeUps, QueueClient, WakeUpsAway
 from jobs.worker.repeating import Repeating
 
 logger = logging.getLogger("jobs.worker")
-OTHER = "@"  # what begins so is no queue, but a chore of the workers' own
 LOOK_UP = 1.0  # seconds between looks whether to stop
 
 
@@ -22,8 +23,23 @@ class WakeUps(Repeating):
     ) -> None:
         super().__init__("wake-ups", client)
         self.on_wake_up, self.queues = on_wake_up, queues
-        self.on_other = on_other  # called with a word that is no queue's name
+        self.on_other = on_other  # called with a word that is no queue's name, but about a chore of the workers' own
         self.working = False  # whether hints can be relied on: else the worker polls often
+        self.asks_for_room = False
+        self._room, self._has_room = 0, threading.Event()
+
+    @property
+    def room(self) -> int:
+        """How many jobs could begin at once, as the intake says."""
+        return self._room
+
+    @room.setter
+    def room(self, jobs: int) -> None:
+        self._room = jobs
+        if jobs:
+            self._has_room.set()
+        else:
+            self._has_room.clear()
 
     def pause(self) -> float:
         return 0.0
@@ -42,15 +58,31 @@ class WakeUps(Repeating):
                 self.working = True
                 self.on_wake_up()  # what arrived while nobody listened
                 while not self._stop_asked.is_set():
-                    queue = listener.wait(LOOK_UP)
-                    if queue == CALL:
-                        bell.ring()
-                    elif queue is not None and queue.startswith(OTHER):
-                        self.on_other(queue)
-                    elif queue is not None and (queue in self.queues or not self.queues):
-                        self.on_wake_up()
+                    self.hear(listener)
         except NoWakeUps as error:
             logger.warning("%s", error)
             self.stop()
+        except WakeUpsAway as away:
+            self.do_without()
+            self._stop_asked.wait(away.retry_in)
         finally:
+            self.do_without()
+
+    def hear(self, listener: Listener) -> None:
+        """What is heard by nobody else is left to those with room: who has none looks by itself when there is some."""
+        self.asks_for_room = listener.shared
+        is_deaf = listener.shared and not self._has_room.wait(LOOK_UP)
+        heard = listener.wait(0.0 if is_deaf else LOOK_UP, self.room)
+        for word in heard:
+            if word == CALL:
+                bell.ring()
+            elif is_word(word):
+                self.on_other(word)
+        if any(queue in self.queues or (not self.queues and not is_word(queue)) for queue in heard):
+            self.room = 0  # until it has looked
+            self.on_wake_up()
+
+    def do_without(self) -> None:
+        if self.working:
             self.working = False
+            self.on_wake_up()  # who sleeps for long because hints would come must look, and sleep for less

@@ -8,14 +8,16 @@ from django.test import Client
 from django.urls import reverse
 
 from jobs.admin import job_page
-from jobs.handlers.base import Outcome, PhaseReport, QualityReport, Report
+from jobs.handlers.base import Outcome, PhaseReport, QualityReport, Report, Spawn
+from jobs.lifecycle.clear import clear
 from jobs.lifecycle.finish import fail, finish_one
 from jobs.lifecycle.report import report
+from jobs.lifecycle.spawn import spawn
 from jobs.models import Job, Worker
 from jobs.selectors.clock import database_now
 from jobs.states import PhaseStatus, QualityStatus, Status
 from tests.admin.visits import ESCAPED, HOSTILE, act, page
-from tests.factories import age, claimed, job_in, make_job, make_worker, reload
+from tests.factories import age, claimed, end, job_in, make_job, make_worker, reload
 
 pytestmark = pytest.mark.django_db
 PAGE = "admin:jobs_job_change"
@@ -126,3 +128,37 @@ def test_the_admin_log_of_a_job_can_be_read(operator: Client):
     job = make_job()
     act(operator, "front", job)
     assert "Given priority 100." in page(operator, "admin:jobs_job_history", job.pk)
+
+
+def test_a_workflow_is_shown_from_each_of_its_jobs(operator: Client):
+    first, other = make_job(subject="first of all", queue="a"), make_job(subject=HOSTILE, queue="b")
+    job = make_job(after=[first, other], subject="in the middle")
+    last = make_job(after=[job], subject="the last")
+    end(first)
+    content = page(operator, PAGE, job.pk)
+    assert all(words in content for words in ("Waits for", "first of all", "Waiting for it", "the last", ESCAPED))
+    assert HOSTILE not in content
+    assert "1 of 2 jobs have ended" in content
+    assert "waits for 1 job<" in content
+    clear(first.pk)
+    assert f"job {first.pk} (deleted)" in page(operator, PAGE, job.pk)
+    assert "in the middle" in page(operator, PAGE, last.pk)
+    listed = page(operator, "admin:jobs_job_changelist", state="scheduled")
+    assert "waits for 1 job" in listed
+    assert "in the middle" in listed
+    assert "Workflow" not in page(operator, PAGE, make_job().pk)
+
+
+def test_what_a_job_spawned_is_shown_with_its_progress(operator: Client):
+    ref = claimed()
+    one, _ = spawn(ref, [Spawn("test.noop", {"n": n}, f"part {n}", {"queue": f"q{n}"}) for n in range(2)])
+    end(reload(one.id), Outcome.failed, error="x", fatal=True)
+    content = page(operator, PAGE, ref.job_id)
+    assert all(words in content for words in ("Spawned", "part 0", "part 1", "1 failed", "1 of 2 jobs"))
+    assert "Spawned by" in page(operator, PAGE, one.id)
+
+
+def test_a_long_list_of_relatives_is_cut(operator: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("jobs.selectors.workflows.MOST", 2)
+    job = make_job(after=[make_job() for _ in range(3)])
+    assert "and 3 in all" in page(operator, PAGE, job.pk)

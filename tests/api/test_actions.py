@@ -144,10 +144,12 @@ def test_a_job_is_enqueued_with_all_that_can_be_said(program: Client):
         "kind": "test.noop", "payload": {"deep": [1, {"x": None}]}, "queue": "media", "priority": 7, "subject": "Dune",
         "scope": "films", "dedupe_key": "k", "unique": "ever", "force": True, "run_after": "2099-05-01T12:00:00+02:00",
         "max_attempts": 9, "backoff": "fixed:5", "max_runtime": 60, "webhook_url": "https://example.org/",
-        "accelerator": "prefer", "allow_unknown": True,
+        "accelerator": "prefer", "after": [make_job(queue="first").pk], "on_parent_failure": "run",
+        "allow_unknown": True,
     }  # fmt: skip
     answer = post_json(program, f"{QUEUE}/enqueue", wish)
-    job = Job.objects.get()
+    job = Job.objects.get(queue="media")
+    assert job.dependencies.get().policy == "run"
     assert (answer.status_code, answer.json()) == (201, {"job_id": job.pk, "created": True})
     assert answer["Location"] == f"{QUEUE}/jobs/{job.pk}"
     assert program.get(answer["Location"]).json()["payload"] == wish["payload"]

@@ -1,4 +1,4 @@
-"""A site with a strict policy, and a browser that looks at it."""
+"""The site with its own strict policy, and a browser that looks at it."""
 
 import threading
 from collections.abc import Iterator
@@ -6,21 +6,18 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
-from django.conf import settings as django_settings
 from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
 from tests.browser.screen import Screen, require_browser
 
-POLITE = [*django_settings.MIDDLEWARE, "tests.browser.policy.strict"]
-
 
 @pytest.fixture(scope="session")
 def live_server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """The site. Its pages have to live with a policy that forbids all that is not needed."""
+    """The site. Its pages have to live with the policy of project/headers.py, which forbids all that is not needed."""
     require_browser()
     static = tmp_path_factory.mktemp("static")  # where there is none, WhiteNoise warns
-    with override_settings(MIDDLEWARE=POLITE, STATIC_ROOT=static):
+    with override_settings(STATIC_ROOT=static):
         server = LiveServer("localhost")
     yield server
     server.stop()

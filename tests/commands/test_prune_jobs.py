@@ -18,7 +18,9 @@ def test_it_says_how_many_were_marked_and_deleted():
     job_in(Status.COMPLETED)
     assert run("prune_jobs") == "Marked 0 jobs stale, deleted 0 jobs, 0 workers and 0 webhook messages.\n"
     age(31 * DAY)
-    assert run_json("prune_jobs") == {"marked_stale": 1, "deleted": 0, "workers_deleted": 0, "webhooks_deleted": 0}
+    assert run_json("prune_jobs") == {
+        "marked_stale": 1, "deleted": 0, "workers_deleted": 0, "webhooks_deleted": 0, "left": 0
+    }  # fmt: skip
     age(8 * DAY)
     assert run_json("prune_jobs")["deleted"] == 1
     assert not Job.objects.exists()

@@ -23,6 +23,7 @@ def test_an_empty_yard_says_so():
     assert run_json("queue_status") == {
         "queues": {},
         "total": {**NONE, "oldest_pending_seconds": None},
+        "limits": [],
         "workers": {"active": 0, "idle": 0, "busy": 0, "offline": 0, "disabled": 0},
         "last_hour": figures,
         "last_day": figures,
@@ -41,7 +42,7 @@ def test_the_document_is_the_documented_one():
     age(60)
     claimed(queue="media")
     document = run_json("queue_status")
-    assert list(document) == ["queues", "total", "workers", "last_hour", "last_day", "attention"]
+    assert list(document) == ["queues", "total", "limits", "workers", "last_hour", "last_day", "attention"]
     assert document["queues"]["media"] == {
         "pending": 0, "scheduled": 1, "running": 1, "completed": 1, "failed": 1, "cancelled": 1,
         "oldest_pending_seconds": None, "entered_per_minute": 0.5, "left_per_minute": 0.3, "seconds_to_empty": 0,

@@ -105,3 +105,19 @@ def test_what_is_no_id_is_wrong_use(text):
     refusal = refused("show_job", text)
     assert refusal.code == 2
     assert "is not a job's id: a whole number from 1 to 9223372036854775807" in refusal.sentence
+
+
+def test_the_page_shows_what_it_waits_for_and_who_waits_for_it():
+    first, other = make_job(subject="the first"), make_job()
+    job = make_job(after=[first, other])
+    last = make_job(after=[job])
+    lines = lines_of(run("show_job", job.pk))
+    assert ["why", "it", "waits", "waits", "for", "2", "jobs"] in lines
+    assert ["waits", "for", str(first.pk), "unclaimed", "░░░░░░░░░░░░░░░░░░░░", "0", "%", "the", "first"] in lines
+    assert any(line[:4] == ["waiting", "for", "it", str(last.pk)] for line in lines)
+    told = run_json("show_job", job.pk)["workflow"]
+    assert [(each["relation"], each["id"], each["policy"]) for each in told] == [
+        ("waits for", first.pk, "cancel"),
+        ("waits for", other.pk, "cancel"),
+        ("waiting for it", last.pk, "cancel"),
+    ]

@@ -29,6 +29,7 @@ PAGES = (
     "docs/quickstart.md",
     "docs/handlers.md",
     "docs/periodic.md",
+    "docs/workflows.md",
     "docs/developers.md",
     "docs/testing.md",
     "docs/recipes.md",
@@ -199,3 +200,13 @@ def test_the_hook_runs_when_the_job_is_completed():
     names = run_examples("docs/handlers.md")
     worked("pages.build", page="home")
     assert names["published"] == ["home"]
+
+
+def test_the_workflows_of_the_page_come_to_their_ends():
+    names = run_examples("docs/workflows.md")
+    counted = enqueue("films.count", {"chapters": ["a b", "c d e"]}).job_id
+    call_command("runworker", until_empty=True, name="docs")
+    result = dict(Job.objects.values_list("pk", "result"))
+    assert (result[names["book"].job_id], result[counted]) == ("Dune", 5)
+    assert result[names["album"].job_id] == "holidays: 20 of 20"
+    assert names["how_far"].total == 20

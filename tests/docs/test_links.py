@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
 CODE = re.compile(r"^([ \t]*)```.*?^\1```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
@@ -41,7 +41,7 @@ def broken(page: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_leads_somewhere(page):
     assert broken(page) == []
 
@@ -54,8 +54,8 @@ def test_a_broken_link_is_noticed(tmp_path, monkeypatch):
 
 
 def test_every_page_is_in_the_index_and_the_readme_leads_there():
-    listed = set(re.findall(r"^- \[[^\]]+\]\(([\w-]+\.md)\)", (ROOT / "docs/index.md").read_text(), re.MULTILINE))
-    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    listed = set(re.findall(r"^- \[[^\]]+\]\(([\w/-]+\.md)\)", (ROOT / "docs/index.md").read_text(), re.MULTILINE))
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     assert pages - listed - {"index.md"} == set(), "add a line for it to docs/index.md"
     assert "docs/index.md" in LINK.findall((ROOT / "README.md").read_text())
 

@@ -6,9 +6,9 @@ import json
 import pytest
 from django.db import transaction
 
+from jobs.handlers.keys import derived_key
 from jobs.lifecycle.clear import clear
 from jobs.lifecycle.enqueue import Enqueued, enqueue
-from jobs.lifecycle.new_job import derived_key
 from jobs.models import Job
 from jobs.states import TERMINAL, Status
 from tests.factories import claimed, events_of, job_in, make_job, reload

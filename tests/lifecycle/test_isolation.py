@@ -5,12 +5,12 @@ import pytest
 from jobs.exceptions import InvalidInput
 from jobs.handlers.base import Outcome
 from jobs.handlers.registry import Kind
-from jobs.lifecycle import line
+from jobs.lifecycle import isolation, line
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.finish import finish_one
 from jobs.models import Worker
 from jobs.states import Status
-from tests.factories import claimed, make_job, make_worker, reload
+from tests.factories import age, claimed, make_job, make_worker, reload
 
 
 @pytest.fixture
@@ -104,3 +104,32 @@ def test_a_queue_full_of_them_is_not_read_to_its_end(worker, long, monkeypatch):
 def test_a_limit_that_is_none_is_refused(worker, limit):
     with pytest.raises(InvalidInput, match="isolated_limit is"):
         claim(worker, isolated_limit=limit)
+
+
+def test_a_heavy_job_is_taken_only_where_all_its_slots_are_free(worker, long):
+    heavy, light = make_job(long), make_job()
+    assert taken(worker, isolated_kinds={long: 4}, isolated_limit=3) == [light.pk]
+    assert taken(worker, isolated_kinds={long: 4}, isolated_limit=4) == [heavy.pk]
+
+
+def test_heavy_jobs_use_up_the_room_by_their_weight(worker, long):
+    jobs = [make_job(long).pk for _ in range(3)]
+    assert taken(worker, isolated_kinds={long: 2}, isolated_limit=5) == jobs[:2]
+
+
+@pytest.mark.parametrize("room", [0, 2])
+def test_a_heavy_job_that_has_waited_long_keeps_small_ones_from_taking_its_slots(worker, long, room):
+    heavy, light = make_job(long), make_job()
+    age(line_wait := 61)
+    assert taken(worker, isolated_kinds={long: 4}, isolated_limit=room) == []
+    assert line_wait > isolation.HEAVY_WAIT
+    assert taken(worker, isolated_kinds={long: 4}, isolated_limit=4) == [heavy.pk, light.pk]
+
+
+def test_a_small_machine_leaves_large_sources_to_others(worker):
+    large, small = make_job(size=2 * 2**30), make_job(size=10)
+    unknown = make_job()
+    modest = make_worker("modest", slots=9)
+    modest.capabilities = {"max_size": 2**30}
+    assert taken(modest) == [small.pk, unknown.pk]
+    assert taken(worker) == [large.pk]

@@ -3,8 +3,8 @@
 import pytest
 
 from jobs.handlers.registry import Kind
-from jobs.lifecycle import prune
-from jobs.lifecycle.prune import prune_once
+from jobs.lifecycle import sweep, turns
+from jobs.lifecycle.prune import prune_in_turn, prune_once
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.workers import disable, sign_off
 from jobs.models import Job, JobEvent, QueueDelta, Worker
@@ -78,7 +78,7 @@ def test_a_job_whose_stale_hook_raises_is_not_marked_and_holds_up_no_other(kind:
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_batches_are_done_until_nothing_is_left(monkeypatch, size):
-    monkeypatch.setattr(prune, "BATCH", size)
+    monkeypatch.setattr(sweep, "MOST", size)
     for queue in "abcde":
         job_in(Status.CANCELLED, queue=queue)
     age(31 * DAY)
@@ -134,3 +134,61 @@ def test_it_folds_the_counters():
     job_in(Status.COMPLETED)
     prune_once()
     assert not QueueDelta.objects.exists()
+
+
+@pytest.mark.parametrize("hook", ["on_stale", "on_delete"])
+def test_more_failing_hooks_than_a_batch_hold_up_nothing_that_is_behind_them(kind: Kind, monkeypatch, hook):
+    monkeypatch.setattr(sweep, "MOST", 2)
+    called: list[int] = []
+
+    def refuse(job: Job) -> None:
+        called.append(job.pk)
+        raise OSError("the archive is away")
+
+    stuck = [job_in(Status.COMPLETED, kind=kind.name, queue=queue).pk for queue in "abcde"]
+    behind = job_in(Status.COMPLETED, queue="behind")
+    setattr(kind, hook, refuse)
+    age(31 * DAY)
+    prune_once()
+    age(8 * DAY)
+    result = prune_once()
+    assert not Job.objects.filter(pk=behind.pk).exists()
+    assert (result.deleted, result.left) == (1, 5)
+    assert sorted(called) == sorted(stuck * (2 if hook == "on_stale" else 1))  # once in each run
+    setattr(kind, hook, None)
+    prune_once()
+    age(8 * DAY)
+    prune_once()
+    assert not Job.objects.exists()
+
+
+def test_it_stops_between_two_batches_when_it_is_told_to(monkeypatch):
+    monkeypatch.setattr(sweep, "MOST", 2)
+    for queue in "abcde":
+        job_in(Status.COMPLETED, queue=queue)
+    age(31 * DAY)
+    answers = iter([True, True])
+    assert prune_once(lambda: next(answers, False)).marked_stale == 4
+
+
+def test_of_all_workers_one_prunes_once_per_interval(settings):
+    settings.JOBS_PRUNE_INTERVAL = 600
+    job_in(Status.COMPLETED)
+    age(31 * DAY)
+    result = prune_in_turn()
+    assert result
+    assert result.marked_stale == 1
+    assert prune_in_turn() is None
+    age(600)
+    assert prune_in_turn()
+    age(600)
+    prune_once()  # by cron, say
+    assert prune_in_turn() is None
+
+
+def test_the_turn_of_a_weekly_prune_is_not_forgotten(settings):
+    settings.JOBS_PRUNE_INTERVAL = 7 * DAY
+    prune_in_turn()
+    age(2 * DAY)
+    turns.forget_old()
+    assert prune_in_turn() is None

@@ -144,7 +144,7 @@ def test_a_worker_without_room_wakes_nobody_or_two_would_wake_each_other_for_eve
     assert ear.heard() == []
 
 
-@pytest.mark.parametrize(("dispatch", "heard"), [("postgres", 1), ("hybrid", 1), ("redis", 0), ("polling", 0)])
+@pytest.mark.parametrize(("dispatch", "heard"), [("postgres", 1), ("hybrid", 0), ("redis", 0), ("polling", 0)])
 def test_the_setting_says_whether_they_are_sent(ear, settings, dispatch, heard):
     settings.JOBS_DISPATCH = dispatch
     enqueue("test.noop")

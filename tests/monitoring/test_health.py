@@ -8,8 +8,10 @@ from django.db import DatabaseError, connection
 from django.test import Client
 
 from jobs.lifecycle.reap import reap_once
+from tests.dispatch.fixtures import redis_server
 from tests.factories import age, make_job, make_worker
 
+__all__ = ["redis_server"]
 pytestmark = pytest.mark.django_db
 Usage = namedtuple("Usage", "total used free")
 
@@ -94,3 +96,14 @@ def test_probes_are_not_sent_to_https(client: Client, settings):
     settings.SECURE_SSL_REDIRECT = True
     assert client.get("/health/ready").status_code == 200
     assert client.get("/api/health").status_code == 301
+
+
+@pytest.mark.once
+def test_redis_is_told_where_it_is_used_and_makes_nobody_unready(client: Client, settings, redis_server):
+    assert client.get("/api/health").json()["redis"] == {"ok": True, "dispatch": "redis"}
+    redis_server.kill()
+    answer = client.get("/api/health")
+    assert answer.status_code == 200
+    assert answer.json()["redis"]["problem"] == "it does not answer: workers poll"
+    settings.JOBS_DISPATCH = "auto"
+    assert "redis" not in client.get("/api/health").json()

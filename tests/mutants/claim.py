@@ -3,9 +3,11 @@
 from tests.mutants.mutant import POSTGRES, Edit, Mutant, lifecycle, races
 
 JOB, CLAIM, LINE = "jobs/models/job.py", "jobs/lifecycle/claim.py", "jobs/lifecycle/line.py"
+TAKING = "jobs/lifecycle/candidates.py"
 CLAIMS = lifecycle("claim", "claim_again", "queues", "start", "guards")
 GPU = lifecycle("claim_gpu")
-READY = "return self.filter(~Exists(paused), queue=queue, status=Status.PENDING, hold=Hold.NONE).order_by("
+READY = "~Exists(paused), ~Exists(closed(queue)), queue=queue, status=Status.PENDING, hold=Hold.NONE"
+ORDER = ').order_by(F("priority").desc(), "run_after", "id")\n\n    def held_back'
 SCHEDULED = 'return self.filter(status=Status.PENDING, hold=Hold.SCHEDULED).order_by("run_after")'
 PAUSED = "Queue.objects.filter(name=queue, paused=True)"
 MAY_CLAIM = 'return Worker.objects.live().filter(pk=Given("worker", models.UUIDField()), drain_requested=False)'
@@ -25,8 +27,8 @@ MUTANTS = [
     Mutant("ready: paused, too", JOB, READY, READY.replace("~Exists(paused), ", ""), CLAIMS),
     Mutant("ready: not while any queue is paused", JOB, PAUSED, PAUSED.replace("name=queue, ", ""), CLAIMS),
     Mutant("ready: not if it was ever paused", JOB, PAUSED, PAUSED.replace(", paused=True", ""), CLAIMS),
-    Mutant("ready: lowest priority first", JOB, 'F("priority").desc(), "run_after"', '"priority", "run_after"', CLAIMS),
-    Mutant("ready: newest first", JOB, '.desc(), "run_after", "id"', '.desc(), "-run_after", "-id"', CLAIMS),
+    Mutant("ready: lowest priority first", JOB, ORDER, ORDER.replace('F("priority").desc()', '"priority"'), CLAIMS),
+    Mutant("ready: newest first", JOB, ORDER, ORDER.replace('"run_after", "id"', '"-run_after", "-id"'), CLAIMS),
     Mutant(
         "due: before its time",
         JOB,
@@ -45,37 +47,35 @@ MUTANTS = [
         MAY_CLAIM.replace('pk=Given("worker", models.UUIDField()), ', ""),
         CLAIMS,
     ),
-    Mutant(
-        "claim: more than the limit",
-        CLAIM,
-        "lock_admitted(line, limit - len(jobs), room)",
-        "lock_admitted(line, limit, room)",
-        CLAIMS,
-    ),
-    Mutant("isolated: no limit", ISOLATION, "        if not self.left:\n", "        if False:\n", ISOLATED),
-    Mutant("isolated: one more", ISOLATION, "self.left -= 1", "self.left -= 0.5", ISOLATED),
+    Mutant("claim: more than the limit", TAKING, "worker), limit - len(jobs), room", "worker), limit, room", CLAIMS),
+    Mutant("isolated: no limit", ISOLATION, "return self.weight_of(job) <= self.left", "return True", ISOLATED),
+    Mutant("isolated: one more", ISOLATION, "self.left -= self.weight_of(job)", "self.left -= 0.5", ISOLATED),
     Mutant("isolated: crashes do not count", ISOLATION, " or crashes > 0", "", ISOLATED),
     Mutant("isolated: only what crashed", ISOLATION, "kind in self.kinds or ", "", ISOLATED),
-    Mutant("isolated: hold up what is behind", CLAIM, "        if surplus:\n", "        if False:\n", ISOLATED),
-    Mutant("isolated: behind them, suspects, too", ISOLATION, "if not self.must_begin(*facts) and", "if", ISOLATED),
-    Mutant("isolated: twice the same", ISOLATION, " and pk not in known", "", ISOLATED),
+    Mutant("isolated: hold up what is behind", TAKING, "if self.surplus and not", "if False and not", ISOLATED),
+    Mutant("isolated: behind them, suspects, too", ISOLATION, "self.weight(*facts) <= self.left", "True", ISOLATED),
     Mutant(
-        "isolated: behind them, more than the limit",
-        CLAIM,
-        "limit - len(jobs) - len(taken))",
-        "limit)",
+        "isolated: twice the same",
+        ISOLATION,
+        "if pk not in known]",
+        "]",
         ISOLATED,
+        also=(Edit(TAKING, "if job.pk not in self.known]", "]"),),
     ),
-    Mutant("isolated: who looked meanwhile is not told", CLAIM, "wake_up.send(left_behind)", "", WAKE, POSTGRES),
+    Mutant("isolated: who looked meanwhile is not told", TAKING, "wake_up.send_to(left_behind)", "", WAKE, POSTGRES),
     Mutant(
         "isolated: without room, locked all the same",
-        CLAIM,
-        "lock_admitted(line, limit - len(jobs), room) if room.left else ([], True)",
-        "lock_admitted(line, limit - len(jobs), room)",
+        TAKING,
+        "if self.room.left and not self.took_from_head():",
+        "if True:",
         WAKE,
         POSTGRES,
-        also=(Edit(CLAIM, "if taken and surplus:", "if surplus:"),),
+        also=(Edit(TAKING, "bool(self.taken and self.surplus)", "self.surplus"),),
     ),
+    Mutant("heavy: weighs like any other", ISOLATION, "self.kinds.get(kind, 1) if", "1 if", ISOLATED),
+    Mutant("heavy: starved by small ones", ISOLATION, "> 1 and age > HEAVY_WAIT", "> 1 and False", ISOLATED),
+    Mutant("heavy: never patient", ISOLATION, "> 1 and age > HEAVY_WAIT", "> 1", ISOLATED),
+    Mutant("size: any", LINE, " if sized else jobs", " if False else jobs", ISOLATED),
     Mutant("heads: of paused queues, too", "jobs/models/ready_heads.py", HEADS, "", CLAIMS),
     Mutant(
         "wake-up: for what is scheduled, too",
@@ -101,7 +101,7 @@ MUTANTS = [
         WAKE,
         POSTGRES,
     ),
-    Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send([name])", "pass", WAKE, POSTGRES),
+    Mutant("wake-up: not when resumed", "jobs/lifecycle/queues.py", "wake_up.send_to([name],", "set(", WAKE, POSTGRES),
     Mutant(
         "claim: the same id adds",
         CLAIM,

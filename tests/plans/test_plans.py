@@ -13,13 +13,14 @@ from jobs.lifecycle.enqueue import enqueue, enqueue_many
 from jobs.lifecycle.finish import finish
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.new_job import NewJob
-from jobs.lifecycle.prune import delete_stale, mark_stale
+from jobs.lifecycle.prune import delete_stale, ended_before, long_stale, mark_stale
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.report import report
 from jobs.lifecycle.retry import retry
 from jobs.lifecycle.selection import ids_of
-from jobs.models import Job
+from jobs.lifecycle.sweep import Deal, Sweep, beyond
+from jobs.models import Job, JobQuerySet
 from jobs.process_identity import this_process
 from jobs.selectors.depth import queue_depths
 from jobs.selectors.job_pages import job_page, matching
@@ -149,13 +150,26 @@ def test_enqueue_of_many_keys_reads_the_jobs_that_keep_them(site):
 
 @pytest.mark.parametrize("status", [Status.COMPLETED, Status.FAILED])
 def test_marking_stale_reads_one_batch(site, status):
-    verb = partial(mark_stale, status, timedelta(hours=1))
+    verb = partial(first_batch, ended_before(status, timedelta(hours=1)), "finished_at", partial(mark_stale, status))
     assert_frugal(scans_of(verb), at_most=2000)
 
 
 def test_deleting_stale_jobs_reads_one_batch(site, settings):
     settings.JOBS_RETENTION_STALE_FOR = 3600
-    assert_frugal(scans_of(delete_stale), at_most=500 * 10)
+    assert_frugal(scans_of(partial(first_batch, long_stale(), "stale_at", delete_stale)), at_most=500 * 10)
+
+
+def first_batch(rows: JobQuerySet, by: str, deal: Deal) -> int:
+    """Of a sweep; the one that goes on from there reads no more."""
+    answers = iter([True])
+    return Sweep(lambda: next(answers, False)).run(rows, by, deal)
+
+
+def test_a_sweep_goes_on_where_it_was_without_reading_what_is_behind(site):
+    middle = Job.objects.filter(status=Status.COMPLETED).order_by("finished_at").values_list("finished_at", "pk")[300]
+    rest = beyond(ended_before(Status.COMPLETED, timedelta(hours=1)), "finished_at", middle)
+    ids = rest.order_by("finished_at", "pk").values_list("pk", flat=True)
+    assert_frugal(scans_of(lambda: list(ids[:50])), at_most=60)
 
 
 @pytest.mark.parametrize("status", ["pending", "running"])

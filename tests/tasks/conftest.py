@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from jobs.handlers.base import Report
+from jobs.handlers.base import Child, Report, Wish
 from jobs.handlers.context import Context
 from jobs.worker.attempt import Attempt
 from jobs.worker.database_client import DatabaseClient
@@ -24,6 +24,9 @@ class ToDatabase:
 
     def report(self, report: Report) -> None:
         self.client.report(report)
+
+    def ask(self, wish: Wish) -> tuple[Child, ...]:
+        raise AssertionError("nothing is spawned here")
 
     def guard(self) -> None:
         raise AssertionError("no task asks for it")

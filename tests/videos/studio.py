@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
+from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Outcome, Report, Wish
 from jobs.handlers.context import Context
 from jobs.handlers.files import job_storage
 from jobs.handlers.folders import Folders
@@ -35,6 +35,9 @@ class Reporter:
         self._kept.append(told)
         if threading.get_ident() == self._main:
             self.flush()
+
+    def ask(self, wish: Wish) -> tuple[Child, ...]:
+        raise AssertionError("nothing is spawned here")
 
     def guard(self) -> None:
         self.flush()

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from uvicorn import Config
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from project.web_worker import WebWorker
 from project.wsgi_in_threads import WsgiInThreads
 
 Wsgi = Callable[..., Iterable[bytes]]
@@ -39,7 +42,12 @@ class Visitor:
             await asyncio.sleep(0.01)  # as long as it takes to notice
 
 
-def visit(application: Wsgi, make: Callable[[], Visitor] = lambda: Visitor(b""), path: bytes = b"/") -> Visitor:
+def visit(
+    application: Wsgi,
+    make: Callable[[], Visitor] = lambda: Visitor(b""),
+    path: bytes = b"/",
+    behind: Callable[[Any], Any] = lambda site: site,
+) -> Visitor:
     async def run() -> Visitor:
         visitor, site = make(), WsgiInThreads(application, 2)
         scope = {
@@ -48,7 +56,7 @@ def visit(application: Wsgi, make: Callable[[], Visitor] = lambda: Visitor(b""),
             "client": ("1.2.3.4", 5),
         }  # fmt: skip
         try:
-            await site(scope, visitor.receive, visitor.send)
+            await behind(site)(scope, visitor.receive, visitor.send)
         finally:
             await asyncio.to_thread(site.close)
         return visitor
@@ -171,3 +179,22 @@ def test_there_are_never_more_threads_than_allowed():
 
     assert asyncio.run(run()) == [[b"ok"]] * 20
     assert 1 <= most[0] <= 3
+
+
+@pytest.mark.parametrize(("proxies", "address"), [("1.2.3.0/24", "9.8.7.6"), ("127.0.0.1,::1", "1.2.3.4")])
+def test_the_visitor_s_address_is_believed_of_our_proxies_alone(proxies: str, address: str):
+    """The limit of log-ins counts by it."""
+    told: dict[str, Any] = {}
+
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        told.update(environ)
+        start_response("200 OK", [])
+        return [b""]
+
+    def from_afar() -> Visitor:
+        return Visitor(b"", headers=[(b"x-forwarded-for", b"9.8.7.6"), (b"x_forwarded_for", b"6.6.6.6")])
+
+    assert Config("", **WebWorker.CONFIG_KWARGS).proxy_headers, "uvicorn puts this in front of our site"
+    visit(application, from_afar, behind=lambda site: ProxyHeadersMiddleware(site, proxies))
+    assert told["REMOTE_ADDR"] == address
+    assert told["HTTP_X_FORWARDED_FOR"] == "9.8.7.6"

@@ -19,7 +19,7 @@ from jobs.worker import clerk as clerk_module
 from jobs.worker.clerk import Clerk, Found, GivenUp
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.ledger import Ledger
-from jobs.worker.messages import Asked
+from jobs.worker.messages import Asked, Granted
 from jobs.worker.queue_client import ClaimOrder, QueueUnavailable
 from tests.concurrency.threads import wait_until
 from tests.factories import age, events_of, make_job, reload
@@ -114,9 +114,9 @@ class Office:
     def report(self, claim: ClaimRef, **what: Any) -> None:
         self.clerk.report(Report(claim, **what))
 
-    def asked(self, claim: ClaimRef, report: Report | None = None) -> Exception | None:
+    def asked(self, claim: ClaimRef, report: Report | None = None) -> Exception | Granted | None:
         """Ask, and wait for the answer."""
-        replies: list[Exception | None] = []
+        replies: list[Exception | Granted | None] = []
         self.clerk.ask(Asked(1, claim, report), replies.append)
         wait_until(lambda: bool(replies))
         return replies[0]

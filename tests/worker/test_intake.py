@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
 
+from jobs.handlers.registry import Kind
+from jobs.windows import Window
 from jobs.worker.clerk import Found
 from jobs.worker.crew import Crew
 from jobs.worker.intake import POLL, POLL_WITH_WAKE_UPS, Intake
@@ -129,3 +132,34 @@ def test_quick_jobs_are_asked_for_by_the_batch(intake: Intake, errands: Errands)
     intake.look()
     assert errands.orders[0].limit > 100
     assert errands.orders[0].isolated_limit == 2
+
+
+def test_a_heavy_kind_weighs_its_slots_and_no_more_than_the_worker_has(intake: Intake):
+    assert [intake.weight_of(Kind("any.kind", slots=slots)) for slots in (1, 2, 8)] == [1, 2, 2]
+
+
+def test_a_heavy_job_takes_its_slots(intake: Intake):
+    child = intake.crew.new_isolated_child(2)
+    assert intake.crew.occupied_slots == 2
+    assert intake.next_order() is None
+    child.retire()
+
+
+def test_a_look_without_room_for_the_heaviest_says_nothing_about_that(intake: Intake):
+    order = replace(NOTHING.order, isolated_kinds={"heavy": 2}, isolated_limit=1)
+    intake.found(replace(NOTHING, order=order))
+    assert intake.held_back
+    intake.found(replace(NOTHING, order=replace(order, isolated_limit=2)))
+    assert not intake.held_back
+
+
+def test_outside_its_hours_it_does_not_look(intake: Intake, errands: Errands):
+    now = datetime.now().astimezone()
+    closed = Window((now + timedelta(hours=2)).time(), (now + timedelta(hours=3)).time())
+    intake.options = replace(intake.options, window=closed)
+    intake.look()
+    assert (errands.orders, intake.is_time()) == ([], False)
+    intake.options = replace(intake.options, window=Window(closed.ends, closed.begins))
+    intake.look_soon()
+    intake.look()
+    assert len(errands.orders) == 1

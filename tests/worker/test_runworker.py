@@ -5,6 +5,7 @@ import time
 import pytest
 
 from jobs.lifecycle.cancel import cancel
+from jobs.lifecycle.set_limit import Rules, set_limit
 from jobs.lifecycle.workers import disable, drain, enable
 from jobs.management.commands.runworker import Command
 from jobs.models import Job
@@ -163,3 +164,18 @@ def test_a_database_that_was_not_migrated_is_told_at_once(stage: Stage):
     assert worker.exit_code() == 1
     assert "Run `manage.py migrate` first." in stage.logs()
     assert "Traceback" not in stage.logs()
+
+
+def test_a_second_worker_on_a_queue_with_one_place_exits_at_once_and_names_who_holds_it(stage: Stage):
+    set_limit("queue", "imports", Rules(max_running=1))
+    first, second = (stage.add("app.long", queue="imports") for _ in range(2))
+    holder = stage.worker("--queue", "imports", "--until-empty")
+    stage.wait_for_start(first)
+    stage.run("--queue", "imports", "--name", "latecomer")
+    row = holder.row()
+    assert f"Queue imports is at its limit (1 of 1): job {first} is held by {row.name}" in stage.logs()
+    assert f"on {row.hostname}, pid {holder.pid}." in stage.logs()
+    assert reload(second).status == Status.PENDING
+    stage.open_gate()
+    assert holder.exit_code() == 0
+    assert [job.status for job in map(reload, (first, second))] == [Status.COMPLETED] * 2

@@ -11,7 +11,7 @@ from django.conf import LazySettings
 from django.db import connections
 
 from jobs.db import Now
-from jobs.exceptions import Fatal, RetryLater
+from jobs.exceptions import Fatal, RetryLater, WaitFor
 from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome
 from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
@@ -255,3 +255,23 @@ def test_others_run_on_through_an_outage_beyond_their_lease(work: Work, kind: Re
     job = make_job(kind(outlasts_its_lease, lease=1.0))
     work()
     assert (reload(job).status, reload(job).attempt, reload(job).result) == (Status.COMPLETED, 1, "done")
+
+
+def test_a_job_that_waits_for_what_it_spawned_leaves_its_slot_to_them(work: Work, kind: Register):
+    square = kind(lambda ctx, number: number**2)
+
+    def add_up(ctx: Context) -> int:
+        children = [ctx.spawn(square, {"number": number}) for number in range(3)]
+        if not all(child.ended for child in children):
+            raise WaitFor(children)
+        return sum(child.result for child in ctx.children())
+
+    job = make_job(kind(add_up), max_attempts=1)
+    assert work(concurrency=1).completed == 4
+    assert (reload(job).result, reload(job).attempt) == (5, 1)
+
+
+def test_what_cannot_be_spawned_is_told_to_the_handler(work: Work, kind: Register):
+    job = make_job(kind(lambda ctx: ctx.spawn("no.such.kind")), max_attempts=1)
+    work()
+    assert "No handler is registered for the kind 'no.such.kind'" in reload(job).last_error

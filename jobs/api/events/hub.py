@@ -140,7 +140,7 @@ class Hub:
 
     def _hear_wake_ups(self) -> bool:
         """By the same connection. Behind a transaction pooler nothing is heard: then it is looked now and then."""
-        if not wake_up.is_on():
+        if not wake_up.by_notify():
             return False
         connection.ensure_connection()
         raw: Any = connection.connection

@@ -1,11 +1,8 @@
 """Whether this process lives, whether it can serve, and how the whole is: three questions, three answers."""
 
-import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.files.storage import default_storage
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
@@ -13,8 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from jobs.conf import conf
+from jobs.dispatch import link
 from jobs.selectors.clock import database_now
 from jobs.selectors.depth import queue_depths
+from jobs.selectors.disks import stored_files
 from jobs.selectors.monitoring import last_reap
 from jobs.selectors.workers import workers_by_status
 from jobs.states import LIVE_WORKER
@@ -54,6 +53,8 @@ def health(request: HttpRequest) -> JsonResponse:
     parts = [database()]
     if not parts[0].problem:
         parts += [part() for part in (workers, queue, reaper, storage)]
+    if conf.DISPATCH in link.BY_REDIS:
+        parts.append(redis())
     return answer(parts)
 
 
@@ -111,13 +112,16 @@ def reaper() -> Part:
     return Part("reaper", {"last_reap_seconds_ago": ago}, problem=problem, needed=False)
 
 
+def redis() -> Part:
+    """Without it jobs begin a second later: that is no reason to send nobody here."""
+    problem = "" if link.answers() else "it does not answer: workers poll"
+    return Part("redis", {"dispatch": conf.DISPATCH}, problem=problem, needed=False)
+
+
 def storage() -> Part:
     """How much room there is where uploads and outputs go; storages that are no directory do not say."""
-    try:
-        folder: Callable[[str], str] = default_storage.path
-        usage = shutil.disk_usage(folder(""))
-    except (NotImplementedError, OSError):
+    disk = stored_files()
+    if disk is None:
         return Part("storage", {"free_bytes": None}, needed=False)
-    share = usage.free / usage.total if usage.total else 0.0
-    problem = f"only {share:.0%} is free" if share < conf.ALERT_DISK_FREE else ""
-    return Part("storage", {"free_bytes": usage.free, "free_share": round(share, 4)}, problem=problem, needed=False)
+    problem = f"only {disk.share:.0%} is free" if disk.is_low else ""
+    return Part("storage", {"free_bytes": disk.free, "free_share": round(disk.share, 4)}, problem=problem, needed=False)

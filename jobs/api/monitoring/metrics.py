@@ -20,13 +20,14 @@ from jobs import __version__
 from jobs.api.errors import ApiError
 from jobs.conf import conf
 from jobs.durations import BOUNDS
+from jobs.selectors.alerts import ALERT_OUTCOMES, alert_totals
 from jobs.selectors.clock import database_now
 from jobs.selectors.depth import queue_depths
 from jobs.selectors.monitoring import Labels, Totals, last_reap, oldest_heartbeat, totals
 from jobs.selectors.overview import running_states
 from jobs.selectors.throughput import Times
 from jobs.selectors.workers import workers_by_status
-from jobs.states import Bucket
+from jobs.states import AlertName, Bucket
 
 OF_JOBS = ("queue", "kind")
 
@@ -39,6 +40,7 @@ class QueueCollector(Collector):
         yield from depths()
         yield from counters(totals())
         yield from workers()
+        yield alerts()
 
 
 def depths() -> Iterator[Metric]:
@@ -77,6 +79,20 @@ def workers() -> Iterator[Metric]:
     if reaped:
         ago = {(): (now - reaped).total_seconds()}
         yield gauge("jobyard_last_reap_age_seconds", "How long ago somebody looked for crashed workers.", (), ago)
+
+
+def alerts() -> Metric:
+    """All names are there from the beginning, so that a rule about one finds it."""
+    happened = CounterMetricFamily(
+        "jobyard_alerts",
+        "Alerts by what became of them: raised, sent, suppressed, given_up.",
+        labels=("alert", "outcome"),
+    )
+    counted = alert_totals()
+    for name in AlertName:
+        for outcome in ALERT_OUTCOMES:
+            happened.add_metric((name, outcome), counted.get((name, outcome), 0))
+    return happened
 
 
 def gauge(name: str, meaning: str, labels: tuple[str, ...], values: Mapping[Any, float]) -> Metric:

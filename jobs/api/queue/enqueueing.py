@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from ninja import Field, Router, Schema, Status
+from pydantic import StrictInt
 
 from jobs.api.access import Access
 from jobs.api.admission import SMALL
@@ -48,6 +49,13 @@ class NewJob(Schema, extra="forbid"):
     max_runtime: float | None = Field(None, strict=True, description="Seconds; an attempt that runs longer fails.")
     webhook_url: str | None = Field(None, description="Who is told when it has ended.")
     accelerator: str | None = Field(None, description="`prefer` or `require` a GPU worker.")
+    limit_key: str | None = Field(None, description="Jobs with the same key share a limit.")
+    size: int = Field(0, strict=True, description="Bytes of its source: small workers leave large ones to others.")
+    after: list[StrictInt] = Field([], description="Ids of jobs that must end first.")
+    on_parent_failure: str = Field(
+        "cancel",
+        description="What follows where one of them fails or is cancelled: `cancel` this one, `fail` it, or `run` it.",
+    )
     allow_unknown: bool = Field(False, strict=True, description="Enqueue a kind that this server has no handler for.")
 
 

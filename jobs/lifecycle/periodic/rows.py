@@ -40,4 +40,4 @@ def times_of(row: PeriodicJob) -> tuple[object, ...]:
 
 def announce() -> None:
     """Workers that sleep until a tick look again; where no wake-ups reach them, within JOBS_PERIODIC_INTERVAL."""
-    wake_up.send([CHANGED])
+    wake_up.send_to([CHANGED])

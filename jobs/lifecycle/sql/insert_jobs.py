@@ -19,10 +19,10 @@ from jobs.states import EventName, Hold
 
 TERMS = (
     "kind", "queue", "priority", "unique_ever", "accelerator", "max_attempts", "backoff", "lease", "max_runtime",
-    "webhook_url",
+    "webhook_url", "waits_for", "trace_context",
 )  # fmt: skip
-OWN = ("payload", "subject", "scope", "dedupe_key", "run_after")  # behind the number of the terms
-RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "enqueued_at")
+OWN = ("payload", "subject", "scope", "dedupe_key", "limit_key", "size", "run_after")  # behind the number of the terms
+RETURNED = ("id", "queue", "dedupe_key", "hold", "kind", "priority", "enqueued_at")
 MOST_AT_ONCE = 16 * 2**20  # characters; PostgreSQL takes no array of more than 256 MB
 # How PostgreSQL makes the value of a column out of JSON, where it is not the text itself.
 POSTGRES_VALUES = {
@@ -30,6 +30,8 @@ POSTGRES_VALUES = {
     "BooleanField": "({} ->> {})::boolean",
     "SmallIntegerField": "({} ->> {})::smallint",
     "PositiveSmallIntegerField": "({} ->> {})::smallint",
+    "PositiveIntegerField": "({} ->> {})::integer",
+    "PositiveBigIntegerField": "({} ->> {})::bigint",
     "DurationField": "({} ->> {})::bigint * interval '1 microsecond'",
     "DateTimeField": "({} ->> {})::timestamptz",
 }
@@ -45,7 +47,8 @@ WITH terms AS MATERIALIZED (
     INSERT INTO {event} (name, job_id, queue, worker_name, attempt, outcome, reason)
     SELECT '{enqueued}', id, queue, '', 0, '', '' FROM new ORDER BY id
 )
-SELECT id, queue, dedupe_key, hold, kind, CASE WHEN id = MIN(id) OVER () THEN enqueued_at END FROM new ORDER BY id
+SELECT id, queue, dedupe_key, hold, kind, priority, CASE WHEN id = MIN(id) OVER () THEN enqueued_at END
+FROM new ORDER BY id
 """
 SQLITE = """
 WITH terms AS (SELECT key AS number, {terms} FROM (SELECT key, value AS term FROM json_each(%s)))
@@ -91,7 +94,10 @@ def statement(vendor: str) -> str:
     run_after = values["run_after"]
     # The database's clock says what is due: the enqueuer's may be minutes off.
     values["run_after"] = f"COALESCE({run_after}, {now})"
-    values["hold"] = f"CASE WHEN {run_after} > {now} THEN '{Hold.SCHEDULED}' ELSE '{Hold.NONE}' END"
+    values["hold"] = (
+        f"CASE WHEN {values['waits_for']} > 0 THEN '{Hold.WAITING}' "
+        f"WHEN {run_after} > {now} THEN '{Hold.SCHEDULED}' ELSE '{Hold.NONE}' END"
+    )
     return (POSTGRES if vendor == "postgresql" else SQLITE).format(
         terms=", ".join(f"{value_of('term', name, place)} AS {name}" for place, name in enumerate(TERMS)),
         job=connection.ops.quote_name(Job._meta.db_table),

@@ -57,6 +57,7 @@ class Writes:
     def __init__(self) -> None:
         self._statements: list[Bound] = []
         self._expected: dict[int, tuple[int, Callable[[int], Exception]]] = {}
+        self._afterwards: list[Callable[[], None]] = []
 
     def add(self, *statements: Bound) -> None:
         self._statements += statements
@@ -66,12 +67,18 @@ class Writes:
         self._expected[len(self._statements)] = rows, otherwise
         self._statements.append(statement)
 
+    def then(self, step: Callable[[], None]) -> None:
+        """What is to be done once all this is written."""
+        self._afterwards.append(step)
+
     def run(self) -> None:
         if not self._statements:
             return
-        statements, expected = self._statements, self._expected
-        self._statements, self._expected = [], {}
+        statements, expected, afterwards = self._statements, self._expected, self._afterwards
+        self._statements, self._expected, self._afterwards = [], {}, []
         done = run_together(statements)
         for place, (rows, otherwise) in expected.items():
             if done[place].number != rows:
                 raise otherwise(done[place].number)
+        for step in afterwards:
+            step()

@@ -10,7 +10,7 @@ from jobs.exceptions import InvalidInput, UnknownKind
 from jobs.handlers.registry import registry
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.new_job import MAX_ATTEMPTS
-from jobs.management.arguments import duration, whole_number
+from jobs.management.arguments import LARGEST_ID, duration, whole_number
 from jobs.management.base import JobyardCommand
 from jobs.management.payload import read_payload
 from jobs.sanitise import printable
@@ -20,7 +20,7 @@ from jobs.states import Accelerator, Unique
 KINDS_SHOWN = 30
 OPTIONS = (
     "queue", "priority", "subject", "scope", "dedupe_key", "unique", "force", "max_attempts", "backoff",
-    "webhook_url", "accelerator", "allow_unknown",
+    "webhook_url", "accelerator", "limit_key", "size", "allow_unknown",
 )  # fmt: skip
 
 
@@ -47,6 +47,11 @@ from the settings. A duplicate (same queue and dedupe key) is no error: the job 
         )  # fmt: skip
         parser.add_argument("--subject", default="", metavar="TEXT", help="what people see: a path, a title")
         parser.add_argument("--scope", default="", metavar="SCOPE", help="the library or tenant it belongs to")
+        parser.add_argument("--limit-key", metavar="KEY", help="jobs with the same key share a limit (see set_limit)")
+        parser.add_argument(
+            "--size", type=whole_number(0, LARGEST_ID), default=0, metavar="BYTES",
+            help="of its source: workers with a --max-size leave larger ones to others",
+        )  # fmt: skip
         self.add_uniqueness(parser)
         self.add_execution(parser)
 

@@ -14,7 +14,8 @@ from jobs.management.vacuum import vacuum
 class Command(JobyardCommand):
     help = """Delete old jobs in two steps: ended jobs are marked stale after JOBS_RETENTION_COMPLETED, _FAILED or
 _CANCELLED seconds, and deleted JOBS_RETENTION_STALE_FOR seconds later. Workers that have been offline as
-long are deleted, too; what they did keeps their names. Run it daily."""
+long are deleted, too; what they did keeps their names. Workers do all this by themselves every
+JOBS_PRUNE_INTERVAL seconds; where that is 0, run it daily."""
     examples = """  manage.py prune_jobs
   manage.py prune_jobs --vacuum --json"""
 
@@ -31,6 +32,11 @@ long are deleted, too; what they did keeps their names. Run it daily."""
             f"Marked {counted(result.marked_stale, 'job')} stale, deleted {counted(result.deleted, 'job')}, "
             f"{counted(result.workers_deleted, 'worker')} and {counted(result.webhooks_deleted, 'webhook message')}."
         ]
+        if result.left:
+            lines.append(
+                f"{counted(result.left, 'job')} could not be: somebody held them, or their hook failed (the log says "
+                "why). The next run tries them again."
+            )
         if options["vacuum"]:
             done = vacuum()
             document["vacuum"] = asdict(done) if done else None

@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import re
 import socket
 import sys
 from dataclasses import asdict
@@ -14,6 +15,9 @@ from jobs.exceptions import InvalidInput
 from jobs.lifecycle.new_job import check_queue
 from jobs.machine import cpu_count
 from jobs.management.base import JobyardCommand
+from jobs.sanitise import printable
+from jobs.selectors.limits import who_holds
+from jobs.windows import Window
 from jobs.worker.claiming import QueueShare
 from jobs.worker.clerk import GivenUp
 from jobs.worker.display import LiveDisplay, LogDisplay
@@ -59,6 +63,14 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
             "--poll-interval", type=positive_number, metavar="S",
             help="seconds between looks for work (default: JOBS_POLL_INTERVAL, else 1, or 30 where wake-ups work)",
         )  # fmt: skip
+        parser.add_argument(
+            "--max-size", type=size, metavar="SIZE",
+            help="leave jobs whose source is larger to others, as in 500M or 20G (default: take any)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--window", type=window, metavar="HH:MM-HH:MM",
+            help="claim only at these hours, by this machine's clock; what runs goes on (default: always)",
+        )  # fmt: skip
         parser.add_argument("--no-reaper", action="store_true", help="do not look after crashed workers")
         parser.add_argument("--no-periodic", action="store_true", help="do not start periodic jobs")
         parser.add_argument(
@@ -75,11 +87,13 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
             tally = run_worker(name, options_of(options), LiveDisplay() if live else LogDisplay(), gpu=options["gpu"])
         except (GivenUp, WorkerFailed) as error:
             raise CommandError(f"{error}") from error
-        self.answer(
-            {"worker": name, **asdict(tally)},
+        wanted = options_of(options)
+        full = who_holds(wanted.queue_names) if wanted.until_empty and not tally.jobs else []
+        done = (
             f"worker {name} done: {tally.jobs} attempts, {tally.completed} completed, {tally.failed} failed, "
-            f"{tally.other} to be tried again, handed back or cancelled",
+            f"{tally.other} to be tried again, handed back or cancelled"
         )
+        self.answer({"worker": name, **asdict(tally), "held_up_by": full}, *map(printable, full), done)
 
 
 def options_of(options: dict[str, Any]) -> WorkerOptions:
@@ -91,9 +105,25 @@ def options_of(options: dict[str, Any]) -> WorkerOptions:
         max_jobs=options["max_jobs"],
         max_minutes=options["max_minutes"],
         poll_interval=options["poll_interval"],
+        max_size=options["max_size"],
+        window=options["window"],
         reaps=not options["no_reaper"],
         ticks=not options["no_periodic"],
     )
+
+
+def size(text: str) -> int:
+    match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.upper())
+    if not match or int(match[1]) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes, as in 500M or 20G")
+    return int(match[1]) * 1024 ** " KMGT".index(match[2] or " ")
+
+
+def window(text: str) -> Window:
+    try:
+        return Window.parse(text)
+    except InvalidInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def queue_share(text: str) -> QueueShare:

@@ -40,6 +40,7 @@ def order_transcode(video: Video, order: Order) -> Enqueued:
         TRANSCODE,
         payload,
         subject=video.title,
+        size=video.source_size,
         dedupe_key=key_of(video.pk),
         queue=order.queue,
         priority=order.priority,

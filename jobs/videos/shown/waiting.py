@@ -16,6 +16,8 @@ def waiting_text(job: Job) -> str:
         seconds = max(0.0, (job.run_after - database_now()).total_seconds())
         begins = f"Attempt {job.attempt + 1} of {job.max_attempts}" if job.attempt else "Begins"
         return f"{begins} in {clock(seconds)}"
+    if job.hold == Hold.WAITING:
+        return "Waiting for other jobs to end"
     place = place_text(place_in_line(job))
     return place if is_served(job.queue) else f"{place} · no worker serves the queue {job.queue}"
 

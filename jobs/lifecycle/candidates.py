@@ -1,0 +1,114 @@
+"""Candidates: the jobs that a claim locks and takes, and those that it passes by or holds back."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from jobs.lifecycle import wake_up
+from jobs.lifecycle.isolation import IsolatedRoom
+from jobs.lifecycle.limits import Gate, Name, names_of
+from jobs.lifecycle.line import Line, ReadyJob
+from jobs.models import Worker
+from jobs.models.ready_heads import ready_heads
+from jobs.states import LimitTarget
+
+ROUNDS, AHEAD = 20, 200  # how often, and how far, a claim looks behind jobs that are held back
+
+
+def lock_candidates(
+    worker: Worker, queues: Sequence[str], limit: int, room: IsolatedRoom, gate: Gate
+) -> list[ReadyJob]:
+    """Lock the first ready jobs, queue by queue: one query over several queues reads them all and sorts."""
+    jobs: list[ReadyJob] = []
+    left_behind: list[str] = []
+    for queue in queues or queues_by_urgency():
+        if len(jobs) == limit or room.is_reserved:
+            break
+        haul = Haul(Line(queue, worker), limit - len(jobs), room, gate)
+        haul.fill()
+        if haul.left_some:
+            left_behind.append(queue)
+        jobs += haul.taken
+    wake_up.send_to(left_behind)  # who looked meanwhile found them locked
+    return jobs
+
+
+def queues_by_urgency() -> list[str]:
+    """All queues with ready jobs that are not paused, the one whose first job is most urgent at the front."""
+    return list(dict.fromkeys(head.queue for head in ready_heads(paused=False)))
+
+
+@dataclass
+class Haul:
+    """What one claim takes from one line."""
+
+    line: Line
+    limit: int
+    room: IsolatedRoom
+    gate: Gate
+    taken: list[ReadyJob] = field(default_factory=list)
+    known: set[int] = field(default_factory=set)
+    surplus: bool = False
+    unfinished: bool = False  # there is more to look at than this claim had patience for
+
+    def fill(self) -> None:
+        if self.room.left and not self.took_from_head():
+            self.repeat(lambda round_: self.line.lock_first(self.limit + round_ * AHEAD + len(self.known)))
+        else:
+            self.surplus = True
+        if self.surplus and not self.is_over:
+            self.repeat(lambda _: self.line.lock(self.passed_by(), self.limit - len(self.taken)))
+
+    def took_from_head(self) -> bool:
+        """Of a line full of what must begin at once, no hundreds are to be locked for a few."""
+        if self.limit <= self.room.left:
+            return False
+        head = self.line.lock_first(int(self.room.left) + 1)
+        if not self.room.is_overfilled_by(head):
+            return False
+        self.sift(head)
+        return True
+
+    def repeat(self, look: "Look") -> None:
+        """Look again while jobs are held back: what stands behind them is not to wait for them."""
+        for round_ in range(ROUNDS):
+            if not self.sift(look(min(round_, 1))) or self.is_over:
+                return
+        self.unfinished = True
+
+    @property
+    def is_over(self) -> bool:
+        queue = Name(LimitTarget.QUEUE, self.line.queue)
+        full = queue in self.gate.limits and not self.gate.has_room(queue)
+        return len(self.taken) == self.limit or self.room.is_reserved or full
+
+    @property
+    def left_some(self) -> bool:
+        return self.unfinished or bool(self.taken and self.surplus)
+
+    def passed_by(self) -> list[int]:
+        return self.room.passed_by(self.line.front(), self.known)
+
+    def sift(self, locked: Sequence[ReadyJob]) -> int:
+        """Take what there is room for; returns how many were held back by their limits."""
+        new = [job for job in locked if job.pk not in self.known]
+        self.gate.learn(name for job in new if job.limited for name in names_of(job))
+        blocked: list[tuple[ReadyJob, Name]] = []
+        for job in new:
+            self.known.add(job.pk)
+            name = self.gate.blocking(job)
+            if name:
+                blocked.append((job, name))
+            elif not self.room.has_room_for(job):
+                self.surplus = True
+                self.room.reserve_for(job)
+            elif not self.is_over:
+                self.take(job)
+        return self.gate.hold_back(blocked)
+
+    def take(self, job: ReadyJob) -> None:
+        self.taken.append(job)
+        self.room.take(job)
+        self.gate.take(job)
+
+
+Look = Callable[[int], Sequence[ReadyJob]]

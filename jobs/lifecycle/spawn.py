@@ -1,0 +1,79 @@
+"""Spawn: a running job makes jobs of its own, each once, however often it is tried again."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from jobs.db import transactional
+from jobs.exceptions import InvalidInput
+from jobs.handlers.base import Child, ClaimRef, Spawn
+from jobs.handlers.spawning import named
+from jobs.lifecycle import waiting
+from jobs.lifecycle.enqueue import insert_batch
+from jobs.lifecycle.fence import lock_one
+from jobs.lifecycle.locked_job import LockedJob
+from jobs.lifecycle.new_job import CheckedJob, NewJob, check, check_text
+from jobs.models import Dependency, Job
+from jobs.states import Status
+
+
+@transactional
+def spawn(claim: ClaimRef, orders: Sequence[Spawn] = ()) -> tuple[Child, ...]:
+    """Make those that are not there yet; returns all that the job has spawned, in that order.
+
+    Under the lock of the job's row: the claim holds, and nobody else spawns for it meanwhile.
+    """
+    job = lock_one(claim)
+    known = dict(Dependency.objects.of([job.pk]).spawned().values_list("key", "needs_id"))
+    new: dict[str, CheckedJob] = {}
+    for order in orders:
+        checked = checked_order(job, order)
+        refuse_circles(checked, known.values())
+        key = key_of(named(order))
+        if key not in known:
+            new.setdefault(key, checked)
+    if new:
+        made = [answer.job_id for answer in insert_batch(list(new.values()))]
+        needed = waiting.lock_needed(set(made))
+        waiting.add(
+            (Dependency(job_id=job.pk, needs_id=pk, key=key) for key, pk in zip(new, made, strict=True)), needed
+        )
+    return children_of(job.pk)
+
+
+def checked_order(job: LockedJob, order: Spawn) -> CheckedJob:
+    """What it does not say is as its parent has it: the priority and the scope."""
+    options: dict[str, Any] = {"priority": job.priority, "scope": job.scope, **order.options}
+    try:
+        return check(NewJob(order.kind, {} if order.payload is None else order.payload, **options))
+    except TypeError as error:
+        raise InvalidInput(f"ctx.spawn() was called wrongly: {error}.") from None
+
+
+def refuse_circles(checked: CheckedJob, siblings: Collection[int]) -> None:
+    """Whatever else it met or waited for could wait for its parent, which may come to wait for it."""
+    if checked.dedupe_key is not None:
+        raise InvalidInput("ctx.spawn() takes no dedupe_key and no unique: its key tells a job from others.")
+    if not set(checked.terms.after) <= set(siblings):
+        raise InvalidInput("A spawned job can wait only for jobs that were spawned by the same job, before it.")
+
+
+def key_of(order: Spawn) -> str:
+    if not order.key:
+        raise InvalidInput("The key of a spawned job is empty; leave it out where the payload tells it from others.")
+    return check_text("key", order.key, 200)
+
+
+def children_of(job_id: int) -> tuple[Child, ...]:
+    rows = list(Dependency.objects.of([job_id]).spawned().order_by("pk"))
+    jobs = Job.objects.only("kind", "status", "progress", "result", "last_error").in_bulk(
+        [row.needs_id for row in rows]
+    )
+    return tuple(child(row, jobs.get(row.needs_id)) for row in rows)
+
+
+def child(row: Dependency, job: Job | None) -> Child:
+    """Of one that is deleted, how it ended is known and nothing else."""
+    if job is None:
+        known = row.ended in list(Status)
+        return Child(row.needs_id, row.key, "", Status(row.ended) if known else Status.CANCELLED)
+    return Child(job.pk, row.key, job.kind, Status(job.status), job.progress, job.result, job.last_error)

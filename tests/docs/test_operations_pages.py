@@ -1,0 +1,52 @@
+"""docs/operations/: what it says of the SQL that we send, and of connections, is what the code has."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+pytestmark = pytest.mark.once
+ROOT = Path(settings.BASE_DIR)
+BEYOND = (ROOT / "docs/operations/beyond.md").read_text()
+# What each row of the table is about, as the file that it names spells it.
+SPELT = {
+    "jobs/lifecycle/line.py": ["skip_locked=True, no_key=True"],
+    "jobs/lifecycle/sql/insert_jobs.py": ["ON CONFLICT DO NOTHING RETURNING"],
+    "jobs/lifecycle/sql/fold.py": ["FOR UPDATE SKIP LOCKED", "DELETE FROM {delta}", "ON CONFLICT"],
+    "jobs/models/ready_heads.py": ["WITH RECURSIVE"],
+    "jobs/db.py": ["CLOCK_TIMESTAMP()", '"40P01", "40001", "55P03"'],
+    "jobs/lifecycle/wake_up.py": ["pg_notify"],
+    "jobs/worker/database_client.py": ["SET LOCAL lock_timeout"],
+    "jobs/selectors/changes.py": ["pg_current_snapshot()", "age("],
+}
+# Words of PostgreSQL that another database may not know. A new one belongs into the table.
+SPECIAL = re.compile(
+    r"pg_\w+\(|SKIP LOCKED|skip_locked=|\bLISTEN \{|ON CONFLICT|lock_timeout|WITH RECURSIVE|ADVISORY", re.I
+)
+
+
+def test_the_table_names_the_files_that_send_it():
+    named = set(re.findall(r"`(jobs/[\w/]+\.py)`", BEYOND))
+    assert named - {"jobs/selectors/clock.py"} == SPELT.keys()
+    missing = [(file, text) for file, texts in SPELT.items() for text in texts if text not in (ROOT / file).read_text()]
+    assert missing == []
+
+
+def test_no_other_word_of_postgresql_is_sent():
+    known = {"skip_locked=", "skip locked", "on conflict", "lock_timeout", "with recursive", "listen {"}
+    known |= {"pg_notify(", "pg_current_snapshot(", "pg_snapshot_xmin("}
+    sources = [path for path in (ROOT / "jobs").rglob("*.py") if "migrations" not in path.parts]
+    found = {word.lower() for path in sources for word in SPECIAL.findall(path.read_text())}
+    assert found <= known, "tell it in docs/operations/beyond.md"
+
+
+def test_our_statements_go_to_the_database_default():
+    """So a router cannot split the queue, as the page says; if this fails, the page can promise more."""
+    users = [
+        path
+        for path in (ROOT / "jobs").rglob("*.py")
+        if re.search(r"from django\.db import .*\bconnection\b", path.read_text())
+    ]
+    assert len(users) > 5
+    assert "Django's *routers* cannot split the queue" in BEYOND
