@@ -159,7 +159,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['target', 'name'],
-                'constraints': [models.UniqueConstraint(fields=('target', 'name'), name='limit_once_per_name'), models.CheckConstraint(condition=models.Q(models.Q(('rate_jobs', None), ('rate_seconds', None)), models.Q(('rate_jobs__gte', 1), ('rate_seconds__gt', 0)), _connector='OR'), name='limit_rate_has_both')],
+                'constraints': [models.UniqueConstraint(fields=('target', 'name'), name='limit_once_per_name'), models.CheckConstraint(condition=models.Q(models.Q(('rate_jobs', None), ('rate_seconds', None)), models.Q(('rate_jobs__gte', 1), ('rate_jobs__isnull', False), ('rate_seconds__gt', 0), ('rate_seconds__isnull', False)), _connector='OR'), name='limit_rate_has_both')],
             },
         ),
         migrations.CreateModel(

@@ -45,7 +45,9 @@ class Limit(models.Model):
             models.UniqueConstraint(fields=["target", "name"], name="limit_once_per_name"),
             models.CheckConstraint(
                 name="limit_rate_has_both",
-                condition=Q(rate_jobs=None, rate_seconds=None) | Q(rate_jobs__gte=1, rate_seconds__gt=0),
+                # Said in so many words: to compare with nothing is neither true nor false, and a check lets that pass.
+                condition=Q(rate_jobs=None, rate_seconds=None)
+                | Q(rate_jobs__isnull=False, rate_jobs__gte=1, rate_seconds__isnull=False, rate_seconds__gt=0),
             ),
         ]
 

@@ -31,7 +31,7 @@ def test_jobs_are_done_with_redis_without_it_and_with_it_again(stage: Stage, red
     redis_server.kill()
     assert stage.wait_for_end(stage.add("app.short")).status == Status.COMPLETED  # by polling
     assert stage.wait_for_end(stage.add("app.short")).status == Status.COMPLETED
-    assert "Redis does not answer" in worker.log.read_text()
+    stage.wait_for(lambda: "Redis does not answer" in worker.log.read_text())
     assert "Traceback" not in worker.log.read_text()
     assert worker.process.poll() is None
 

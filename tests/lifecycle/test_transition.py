@@ -45,7 +45,7 @@ def test_back_to_pending_clears_the_claim_and_the_end(here):
 
 def test_every_job_moved_has_its_own_event():
     jobs = [make_job(), make_job()]
-    move(jobs, Status.CANCELLED, EventName.CANCELLED, reason="both")
+    move(lock(Job.objects.all()), Status.CANCELLED, EventName.CANCELLED, reason="both")
     assert list(JobEvent.objects.filter(name="cancelled", reason="both").values_list("job_id", flat=True)) == [
         job.pk for job in jobs
     ]
@@ -64,9 +64,10 @@ def test_rows_are_locked_in_the_order_of_their_ids_and_no_more_than_asked():
 
 def test_a_row_that_changed_since_it_was_locked_is_not_moved():
     job, other = make_job(), make_job()
+    held = lock(Job.objects.all())
     cancel(job.pk)
     with pytest.raises(MovedMeanwhile, match=rf"Of the jobs \[{job.pk}, {other.pk}\], 1 changed"), transaction.atomic():
-        move([job, other], Status.CANCELLED, EventName.CANCELLED, reason="again")
+        move(held, Status.CANCELLED, EventName.CANCELLED, reason="again")
     assert (reload(job).status, reload(other).status) == (Status.CANCELLED, Status.PENDING)
     assert not JobEvent.objects.filter(reason="again").exists()
 

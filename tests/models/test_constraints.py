@@ -11,9 +11,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, models
 
 from jobs.models import (
+    Alert,
     ApiToken,
     Claim,
+    Dependency,
     Job,
+    Limit,
     MinuteTally,
     PeriodicJob,
     PeriodicTick,
@@ -152,6 +155,9 @@ ONCE: dict[str, tuple[type[models.Model], dict[str, Any]]] = {
     "queue": (Queue, {"name": "a"}),
     "total_once_per_bucket": (QueueTotal, {"queue": "a", "bucket": "pending"}),
     "service": (ServiceBeat, {"name": "a", "beat_at": MOMENT}),
+    "limit_once_per_name": (Limit, {"target": "queue", "name": "a"}),
+    "alert_one_per_key": (Alert, {"name": "no_claims", "key": "a", "text": "b", "raised_at": MOMENT}),
+    "dependency_one_per_key": (Dependency, {"job_id": 1, "needs_id": 2, "key": "a"}),
     "tally_once_per_minute": (MinuteTally, {"minute": 1, "queue": "a", "kind": "b", "event": "failed"}),
     "tally_once_in_total": (TotalTally, {"queue": "a", "kind": "b", "event": "failed"}),
 }
@@ -162,6 +168,12 @@ def test_what_is_there_once_is_there_once(model, row):
     model.objects.create(**row)
     with pytest.raises(IntegrityError):
         model.objects.create(**row)
+
+
+@pytest.mark.parametrize("changes", [{"rate_jobs": 3}, {"rate_seconds": 60}, {"rate_jobs": 0, "rate_seconds": 60}])
+def test_a_rate_has_both_a_number_and_a_period(changes):
+    Limit.objects.create(target="queue", name="a")
+    assert_refused(Limit.objects.all(), "limit_rate_has_both", **changes)
 
 
 def test_a_user_has_each_name_of_a_token_once():  # token_name_once_per_user
