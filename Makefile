@@ -84,7 +84,7 @@ ifeq ($(NEWER),)
 	@echo "Django 6: no Python 3.12 or newer found, left out"
 else
 	@$(MAKE) --no-print-directory $(READY6)
-	@DEBUG=1 .venv-django6/bin/python -m tests.engines sqlite -n 3 --dist loadfile $(ON_DJANGO6)
+	@DEBUG=1 .venv-django6/bin/python -m tests.engines sqlite -n 3 --dist loadfile --no-loadscope-reorder $(ON_DJANGO6)
 endif
 
 mutants: $(READY) ## break each guard in turn: a test must notice (minutes)

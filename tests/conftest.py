@@ -21,6 +21,11 @@ YET_BOTH = (
     "tasks/test_worker", "testing/test_drain", "videos/test_publish",
 )  # fmt: skip
 ON_SQLITE = ("worker/test_runworker", "worker/test_sharing", "worker/test_crashes", "worker/test_outages")
+# What takes longest begins first: else one process would have it left when the others are done.
+LONGEST = (
+    "videos/test_crashes", "videos/test_transcode", "project/test_demo", "project/test_wheel", "worker/test_stubborn",
+    "worker/test_crashes", "worker/test_runworker", "commands/test_endless", "contract/", "plans/", "browser/",
+)  # fmt: skip
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
 
 
@@ -31,6 +36,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out := {item for item in items if is_left_out(item)}:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: not place_of(item).startswith(LONGEST))
+
+
+def place_of(item: pytest.Item) -> str:
+    return item.path.relative_to(HERE).as_posix()
 
 
 def is_left_out_on_sqlite(item: pytest.Item) -> bool:
@@ -39,7 +49,7 @@ def is_left_out_on_sqlite(item: pytest.Item) -> bool:
 
 def is_about_processes(item: pytest.Item) -> bool:
     """Real workers, whatever their database: on PostgreSQL all of them run, and here a few stand for all."""
-    place = item.path.relative_to(HERE).as_posix()
+    place = place_of(item)
     is_real = place.startswith("worker/") and "stage" in getattr(item, "fixturenames", ())
     return is_real and not place.startswith(ON_SQLITE) and not is_left_out_on_postgres(item)
 
@@ -54,7 +64,7 @@ def is_left_out_on_postgres(item: pytest.Item) -> bool:
 
 def is_on_top(item: pytest.Item) -> bool:
     """Pages, commands and calls over verbs and reads that run on both engines: of these a few stand for all."""
-    place = item.path.relative_to(HERE).as_posix()
+    place = place_of(item)
     return place.startswith(ON_TOP) and not place.startswith(YET_BOTH)
 
 

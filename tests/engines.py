@@ -34,7 +34,7 @@ def run(engine: str, arguments: list[str]) -> bool:
         report = folder / "report.xml"
         with database(engine, folder) as environment:
             # A file stays in one process: some fill a large table once for all their tests.
-            shared = () if arguments else ("-n", PROCESSES, "--dist", "loadfile")
+            shared = () if arguments else ("-n", PROCESSES, "--dist", "loadfile", "--no-loadscope-reorder")
             command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *shared, *arguments]
             code = subprocess.run(command, env=environment).returncode
         counts = counted(report)

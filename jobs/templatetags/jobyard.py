@@ -11,6 +11,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from jobs.api.events.asgi import slot_of
+from jobs.models import Worker
 from jobs.readable import brief_duration, full_time, human_duration, per_minute, told_empty_in
 from jobs.selectors.throughput import Activity, Times
 
@@ -122,3 +123,15 @@ def with_code(text: str) -> SafeString:
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", p) if i % 2 else p,) for i, p in enumerate(pieces))
     )
+
+
+@register.simple_tag
+def throughput(worker: Worker, now: datetime) -> str:
+    """What a worker did since it started, as its last heartbeat said."""
+    told = worker.metadata if isinstance(worker.metadata, dict) else {}
+    counts = [told.get(name, 0) for name in ("jobs", "failed")]
+    if not all(isinstance(number, int) for number in counts):
+        return ""  # a program of somebody else's says other things
+    done, failed = counts
+    minutes = max(1.0, ((worker.last_heartbeat or now) - worker.registered_at).total_seconds() / 60)
+    return f"{done:,} done" + (f", {failed:,} failed" if failed else "") + f", {per_minute(done / minutes)} / min"

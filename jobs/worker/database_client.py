@@ -150,8 +150,8 @@ class DatabaseClient:
         return schedule.next_due_in()
 
     @reconnecting
-    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
-        return beating.heartbeat(self.worker.pk, claims)
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None) -> Orders:
+        return beating.heartbeat(self.worker.pk, claims, metadata=metadata)
 
     @reconnecting
     def report(self, report_: Report) -> None:

@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 
 from jobs.conf import conf
 from jobs.exceptions import WorkerNotFound
 from jobs.handlers.base import Orders
 from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import Ledger
+from jobs.worker.options import WorkerTally
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
 
@@ -15,9 +17,11 @@ logger = logging.getLogger("jobs.worker")
 
 
 class Heartbeat(Repeating):
-    def __init__(self, client: QueueClient, ledger: Ledger, on_orders: Callable[[Orders], None]) -> None:
+    def __init__(
+        self, client: QueueClient, ledger: Ledger, on_orders: Callable[[Orders], None], tally: WorkerTally
+    ) -> None:
         super().__init__("heartbeat", client)
-        self.ledger, self.on_orders = ledger, on_orders
+        self.ledger, self.on_orders, self.tally = ledger, on_orders, tally
 
     def pause(self) -> float:
         return conf.HEARTBEAT_INTERVAL
@@ -28,7 +32,7 @@ class Heartbeat(Repeating):
     def beat(self) -> None:
         claims, began = self.ledger.claims(), lease_clock()
         try:
-            orders = self.client.heartbeat(claims)
+            orders = self.client.heartbeat(claims, asdict(self.tally))
         except WorkerNotFound:
             logger.error("this worker's row is gone; registering anew")
             self.client.register()

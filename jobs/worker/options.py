@@ -46,7 +46,7 @@ class WorkerOptions:
 
 @dataclass
 class WorkerTally:
-    """What this worker did, for its last line."""
+    """What this worker did: for its last line, and for whoever looks at it."""
 
     jobs: int = 0
     completed: int = 0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
@@ -77,7 +77,9 @@ class QueueClient(Protocol):
         """Seconds until the first scheduled job is due."""
         ...
 
-    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders: ...
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None) -> Orders:
+        """`metadata` is what people are shown of this worker."""
+        ...
 
     def report(self, report: Report) -> None: ...
 

@@ -65,7 +65,7 @@ class Supervisor:
             on_failure=self.later(self.on_failure),
         )
         self.desk = Desk(self.clerk, self.janitor, display)
-        self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders))
+        self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders), self.desk.tally)
         look_soon = self.later(lambda: self.intake.look_soon())
         timekeeper = Timekeeper(client, look_soon)
         self.wake_ups = WakeUps(client, look_soon, options.queue_names, timekeeper.on_word)

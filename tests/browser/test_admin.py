@@ -83,6 +83,8 @@ def pages() -> dict[str, str]:
         "jobs": "/admin/jobs/job/",
         "running": f"/admin/jobs/job/{running.pk}/change/",
         "failed": f"/admin/jobs/job/{failed.pk}/change/",
+        "index": "/admin/",
+        "dashboard": "/dashboard/",
         "workers": "/admin/jobs/worker/",
         "worker": f"/admin/jobs/worker/{worker.pk}/change/",
         "queues": "/admin/jobs/queue/",

@@ -64,7 +64,7 @@ class Unsteady(DatabaseClient):
     def next_due_in(self) -> float | None:
         return self.through("next_due_in", super().next_due_in)
 
-    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None) -> Orders:
         return self.through("heartbeat", lambda: DatabaseClient.heartbeat(self, claims))
 
     def report(self, report_: Report) -> None:

@@ -1,6 +1,7 @@
 """The worker's heartbeat: what it brings back from each beat, and that nothing but its end ends it."""
 
 from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -11,12 +12,15 @@ from jobs.lifecycle import workers
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.reap import reap_once
 from jobs.models import Job, Worker
+from jobs.selectors.clock import database_now
 from jobs.states import WorkerStatus
+from jobs.templatetags.jobyard import throughput
 from jobs.worker import repeating
 from jobs.worker.attempt import Attempt
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.ledger import Ledger
+from jobs.worker.options import WorkerTally
 from jobs.worker.queue_client import QueueUnavailable
 from jobs.worker.reaper import Reaper
 from tests.concurrency.threads import wait_until
@@ -40,7 +44,7 @@ def ledger(attempt: Attempt) -> Ledger:
 @pytest.fixture
 def pulse(client: DatabaseClient, ledger: Ledger, orders: list[Orders]) -> Heartbeat:
     """The test beats it by hand."""
-    return Heartbeat(client, ledger, orders.append)
+    return Heartbeat(client, ledger, orders.append, WorkerTally(jobs=4, completed=3, failed=1))
 
 
 def lease_was_renewed(ledger: Ledger, attempt: Attempt) -> bool:
@@ -56,6 +60,16 @@ def test_a_beat_says_that_the_worker_lives_and_renews_its_claims(pulse: Heartbea
     assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.BUSY
     assert lease_was_renewed(ledger, attempt)
     assert orders == [Orders()]
+
+
+@pytest.mark.django_db
+def test_a_beat_says_what_the_worker_did(pulse: Heartbeat, client):
+    pulse.beat()
+    pulse.tally.count("completed")
+    pulse.beat()
+    worker = Worker.objects.get(pk=client.worker.pk)
+    assert worker.metadata == {"jobs": 5, "completed": 4, "failed": 1, "other": 0}
+    assert throughput(worker, database_now()) == "5 done, 1 failed, 5.0 / min"
 
 
 @pytest.mark.django_db
@@ -117,7 +131,7 @@ class Fragile(DatabaseClient):
         self.meet_problem("register")
         return super().register()
 
-    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None) -> Orders:
         self.meet_problem("heartbeat")
         orders = super().heartbeat(claims)
         self.beats += 1
@@ -147,7 +161,10 @@ def beating(client: DatabaseClient, settings: LazySettings, tmp_path, monkeypatc
     client.__class__ = Fragile
     assert isinstance(client, Fragile)
     client.problems = {}
-    threads = [Heartbeat(client, Ledger(), lambda orders: None), Reaper(client, Folders(tmp_path, "tester"))]
+    threads = [
+        Heartbeat(client, Ledger(), lambda orders: None, WorkerTally()),
+        Reaper(client, Folders(tmp_path, "tester")),
+    ]
     for thread in threads:
         thread.start()
     yield client

@@ -194,7 +194,7 @@ class Commanding(DatabaseClient):
 
     orders: Callable[[Collection[ClaimRef]], Orders]
 
-    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None) -> Orders:
         super().heartbeat(claims)
         return self.orders(claims)
 
@@ -223,7 +223,7 @@ class Unheard(DatabaseClient):
 
     gate: Path
 
-    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None) -> Orders:
         if not self.gate.exists():
             raise QueueUnavailable("no beat gets through")
         return super().heartbeat(claims)
