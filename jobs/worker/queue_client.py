@@ -2,33 +2,16 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
-from uuid import UUID
 
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.webhooks.message import Delivery, Sent
+from jobs.wire.messages import ClaimOrder
 
 
 class QueueUnavailable(Exception):
     """The queue cannot be reached right now; the same call may pass later."""
-
-
-@dataclass(frozen=True)
-class ClaimOrder:
-    """Up to `limit` jobs; of those that need a process of their own, no more than `isolated_limit`."""
-
-    claim_id: UUID
-    queues: Sequence[str]
-    limit: int
-    isolated_kinds: Mapping[str, int] = field(default_factory=dict)  # with the slots that one of each takes
-    isolated_limit: int | None = None
-
-    @property
-    def leaves_some(self) -> bool:
-        """Whether there may be jobs for which there was no room: of those that must begin at once, the heaviest."""
-        heaviest = max(self.isolated_kinds.values(), default=1)
-        return self.isolated_limit is not None and self.isolated_limit < heaviest
 
 
 @dataclass(frozen=True)

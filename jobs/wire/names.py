@@ -1,0 +1,31 @@
+"""The words both sides use: where the worker API is, its headers, and the codes of its errors."""
+
+from enum import StrEnum
+
+ADDRESS = "api/worker/"  # below the site's own
+KEY_HEADER = "X-Worker-API-Key"
+ADMIN_SECRET_HEADER = "X-Admin-Secret"  # noqa: S105 - the name of a header
+PROCESS_HEADER = "X-Worker-Process"  # which process of the worker calls: made anew by each that starts
+VERSION_HEADER = "X-Jobyard-Version"  # of whoever speaks
+CLAIM_HEADER = "X-Claim-Id"  # for calls whose body is a file
+SHA256_HEADER = "X-Content-SHA256"
+
+
+class Code(StrEnum):
+    """What an error is called in its body, `{"error": {"code": …, "message": …}}`."""
+
+    BAD_KEY = "bad_key"  # 401: missing or unknown
+    KEY_REVOKED = "key_revoked"  # 401: of one that was right
+    KEY_EXPIRED = "key_expired"  # 401
+    DISABLED = "disabled"  # 403: an operator's word
+    NOT_FOUND = "not_found"  # 404: no such job
+    CLAIM_LOST = "claim_lost"  # 409
+    CLAIM_EXPIRED = "claim_expired"  # 409: a heartbeat may still renew it
+    IN_USE = "in_use"  # 409: the key is used by a worker that lives elsewhere
+    REPLACED = "replaced"  # 409: another process has taken over
+    NOT_STARTED = "not_started"  # 409: the worker is known, and this process is not: it calls `start` again
+    TOO_LARGE = "too_large"  # 413
+    INVALID = "invalid"  # 422
+    TOO_MANY = "too_many"  # 429
+    BUSY = "busy"  # 503
+    TOO_OLD = "too_old"  # 426: the worker is, and must be upgraded before it may work
