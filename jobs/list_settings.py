@@ -38,3 +38,14 @@ def parse_secrets(raw: object) -> tuple[bytes, ...]:
             raise ValueError("whsec_ and 24 to 64 random bytes in base64; several with commas between them")
         secrets.append(key)
     return tuple(secrets)
+
+
+def parse_paths(raw: object) -> dict[str, str]:
+    """`/there=/here`, both from the root on: what another machine calls a folder, and what this one does."""
+    pairs = raw.items() if isinstance(raw, dict) else [part.partition("=")[::2] for part in parse_list(raw)]
+    paths = {str(there).rstrip("/"): str(here).rstrip("/") for there, here in pairs}
+    if not all(there.startswith("/") and here.startswith("/") for there, here in paths.items()):
+        raise ValueError(
+            "pairs of folders as in /srv/media=/mnt/media, both from the root on, with commas between them"
+        )
+    return paths

@@ -17,9 +17,10 @@ from jobs.api.events.hub import Full
 from jobs.api.events.source import snapshot
 from jobs.api.events.wanted import Topic, Wanted, read_wanted
 from jobs.api.permissions import VIEW_JOBS, VIEW_WORKERS
-from jobs.conf import FALSE, TRUE, conf
+from jobs.conf import conf
 from jobs.selectors.changes import begin
 from jobs.selectors.jobs import get_job
+from jobs.setting import FALSE, TRUE
 
 View = Callable[..., HttpResponse]
 # A proxy must pass on what it gets at once, and nobody may compress or keep it.

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from jobs.api.bodies import check_known
 from jobs.api.errors import invalid
-from jobs.conf import FALSE, TRUE
+from jobs.setting import FALSE, TRUE
 
 
 def qualities_of(value: Any) -> list[str] | None:
