@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 from uuid import uuid4
 
 from django.conf import settings
@@ -20,8 +21,17 @@ def job_storage() -> Storage:
     return storages[ALIAS if ALIAS in settings.STORAGES else "default"]
 
 
+class JobFiles(Protocol):
+    """What a handler does with files, wherever they are. Names are those in the storage."""
+
+    def fetch(self, name: str, folder: Path) -> Path: ...
+    def fetch_folder(self, name: str, folder: Path) -> None: ...
+    def put(self, folder: Path, name: str) -> None: ...
+    def remove(self, name: str, files: Sequence[str]) -> None: ...
+
+
 class Files:
-    """What a handler sees of a storage."""
+    """What a handler sees of a storage that is at hand."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
@@ -78,8 +88,12 @@ class Files:
             flush(parent)
 
     def _path(self, name: str) -> Path | None:
-        """None where files are elsewhere. That a storage has a `path()` says little: the one in memory has it, too."""
-        return Path(self.storage.path(name)) if isinstance(self.storage, FileSystemStorage) else None
+        return local_path(self.storage, name)
+
+
+def local_path(storage: Storage, name: str) -> Path | None:
+    """None where files are elsewhere. That a storage has a `path()` says little: the one in memory has it, too."""
+    return Path(storage.path(name)) if isinstance(storage, FileSystemStorage) else None
 
 
 def files_below(folder: Path) -> list[Path]:

@@ -7,21 +7,15 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from django.core.files.storage import FileSystemStorage, Storage
+from django.core.files.storage import Storage
 
-from jobs.handlers.files import Files
+from jobs.handlers.files import Files, local_path
 from jobs.handlers.folders import remove
 
 logger = logging.getLogger("jobs.videos")
-
-
-def local_path(storage: Storage, name: str) -> Path | None:
-    """Not asked of the storage: Django's own in memory, for one, tells paths that do not exist."""
-    return Path(storage.path(name)) if isinstance(storage, FileSystemStorage) else None
 
 
 def folders_in(storage: Storage, name: str) -> list[str]:
@@ -52,14 +46,6 @@ def local_contents(path: Path, *, may_be_link: bool) -> tuple[list[str], list[st
     with os.scandir(path) as entries:
         found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
     return [name for name, is_folder in found if is_folder], [name for name, is_folder in found if not is_folder]
-
-
-def modified_at(storage: Storage, name: str) -> datetime | None:
-    """When a file was last written; None if it is gone, or if the storage does not know."""
-    try:
-        return storage.get_modified_time(name)
-    except (NotImplementedError, FileNotFoundError):
-        return None
 
 
 def remove_file(storage: Storage, name: str) -> bool:

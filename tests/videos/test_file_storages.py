@@ -11,9 +11,9 @@ from django.core.files.storage import FileSystemStorage, Storage
 from django.http import StreamingHttpResponse
 from django.test import Client
 
+from jobs.serving.ranges import Part
+from jobs.serving.stored_file import BLOCK, StoredFile, find
 from jobs.videos.models import Video
-from jobs.videos.serving.ranges import Part
-from jobs.videos.serving.stored_file import BLOCK, StoredFile, find
 from tests.videos.shelf import (
     SEGMENT,
     VERSION,

@@ -10,9 +10,9 @@ from django.conf import LazySettings
 from django.test import Client
 
 from jobs.handlers.files import job_storage
+from jobs.serving.ranges import NotSatisfiable, wanted_part
 from jobs.videos.models import Video
 from jobs.videos.names import version_folder
-from jobs.videos.serving.ranges import NotSatisfiable, wanted_part
 from jobs.videos.views.files import served_video
 from tests.videos.shelf import (
     FILES,

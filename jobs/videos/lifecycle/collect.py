@@ -15,6 +15,7 @@ from jobs.conf import conf
 from jobs.handlers.files import job_storage
 from jobs.models import Job
 from jobs.selectors.clock import database_now
+from jobs.serving.stored_file import modified_at
 from jobs.states import ACTIVE
 from jobs.videos.exceptions import NotCollected
 from jobs.videos.lifecycle.orders import at_the_next_hour, order_collect
@@ -29,7 +30,7 @@ from jobs.videos.names import (
     version_of,
     video_of_folder,
 )
-from jobs.videos.stored import files_in, folders_in, modified_at, remove_file, remove_folder, remove_if_empty
+from jobs.videos.stored import files_in, folders_in, remove_file, remove_folder, remove_if_empty
 
 logger = logging.getLogger("jobs.videos")
 # A source comes into the storage before its video comes into the database. The storage's clock may be a little off.

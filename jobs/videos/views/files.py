@@ -4,11 +4,11 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from jobs.handlers.files import job_storage
+from jobs.serving.stored_file import find
 from jobs.videos.models import Video
 from jobs.videos.names import version_folder
 from jobs.videos.serving.names import content_type
 from jobs.videos.serving.response import respond
-from jobs.videos.serving.stored_file import find
 from jobs.videos.views.access import for_players
 
 

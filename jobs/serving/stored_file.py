@@ -8,9 +8,8 @@ from typing import Any
 
 from django.core.files.storage import Storage
 
-from jobs.videos.names import VERSIONS
-from jobs.videos.serving.ranges import Part
-from jobs.videos.stored import local_path, modified_at
+from jobs.handlers.files import local_path
+from jobs.serving.ranges import Part
 
 BLOCK = 64 * 1024
 
@@ -21,9 +20,12 @@ class StoredFile:
     name: str
     size: int
     modified: datetime | None  # None where the storage does not know
+    sha256: str = ""  # empty: not known
 
     @property
     def etag(self) -> str:
+        if self.sha256:
+            return f'"{self.sha256}"'
         return f'"{self.size:x}-{self.modified.timestamp() if self.modified else 0:.6f}"'
 
     @property
@@ -71,8 +73,19 @@ def find(storage: Storage, name: str) -> StoredFile | None:
 
 
 def is_in_place(storage: Storage, name: str) -> bool:
-    """Whether it is a plain file where its name says. No links below the videos' folder: they could lead anywhere."""
-    path, root = local_path(storage, name), local_path(storage, VERSIONS)
+    """Whether it is a plain file where its name says.
+
+    A whole shelf, the first part of a name, may be a link to a larger disk. Nothing below may: it could lead anywhere.
+    """
+    path, root = local_path(storage, name), local_path(storage, name.partition("/")[0])
     if path is None or root is None:  # not on a local disk
         return True
     return path.is_file() and os.path.realpath(path) == os.path.join(os.path.realpath(root), path.relative_to(root))
+
+
+def modified_at(storage: Storage, name: str) -> datetime | None:
+    """When a file was last written; None if it is gone, or if the storage does not know."""
+    try:
+        return storage.get_modified_time(name)
+    except (NotImplementedError, FileNotFoundError):
+        return None
