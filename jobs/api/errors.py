@@ -9,6 +9,7 @@ from django.http.multipartparser import MultiPartParserError
 
 from jobs.db import is_transient
 from jobs.exceptions import InvalidInput, JobyardError, NotFound
+from jobs.uploads.errors import StorageFull, TooLarge, TooSlow, WrongContent
 
 
 class ApiError(Exception):
@@ -27,8 +28,12 @@ class ApiError(Exception):
 
 # The first that fits; an empty message means the error's own, which is written to be read.
 TABLE: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (WrongContent, 422, "wrong_content", ""),
     (InvalidInput, 422, "invalid", ""),
     (NotFound, 404, "not_found", ""),
+    (TooLarge, 413, "too_large", ""),
+    (TooSlow, 408, "too_slow", ""),
+    (StorageFull, 507, "disk_full", ""),
     (JobyardError, 409, "conflict", ""),
     (
         RequestDataTooBig,

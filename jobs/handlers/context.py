@@ -22,7 +22,7 @@ from jobs.handlers.base import (
 )
 from jobs.handlers.calling import Awaiting, Cancel, OnTask, run_awaitable, run_with
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
-from jobs.handlers.files import Files, job_storage
+from jobs.handlers.files import Files, JobFiles, job_storage
 from jobs.handlers.folders import Folders
 from jobs.handlers.job_logger import JobLogger
 from jobs.handlers.quality import Quality, as_json, whole_percent
@@ -49,8 +49,9 @@ class Context:
         worker_name: str = "",
         on_task: OnTask | None = None,
         awaiting: Awaiting = run_awaitable,
+        files: "Callable[[Context], JobFiles] | None" = None,
     ) -> None:
-        self._job, self._reporter, self._stop, self._awaiting = job, reporter, stop, awaiting
+        self._job, self._reporter, self._stop, self._awaiting, self._files = job, reporter, stop, awaiting, files
         self._folders, self._worker_name, self._on_task = folders, worker_name, on_task
         self._commands: Commands | None = None
         self._phase_results = dict(job.phase_results)
@@ -144,8 +145,7 @@ class Context:
         """Run a program, without a shell, in a process group that ends with this attempt whatever ends it.
 
         `on_line` gets each line of its standard output as it comes; `on_look` is called several times a second, and
-        what it raises ends the program; `nice` lets others go first. Raises CommandFailed where it does not exit with
-        0, unless `check` is off.
+        what it raises ends it; `nice` lets others go first. With `check`, an exit code but 0 raises CommandFailed.
         """
         commands = self._commands or Commands(self.raise_if_cancelled)
         return commands.run(
@@ -169,10 +169,10 @@ class Context:
         """A directory of this job on this machine, kept across attempts until the job is done, failed or cancelled."""
         return self._own_folders.make_workdir(self.job_id)
 
-    @property
-    def files(self) -> Files:
+    @cached_property
+    def files(self) -> JobFiles:
         """The storage that jobs read from and write to, whichever machine they run on."""
-        return Files(job_storage())
+        return self._files(self) if self._files else Files(job_storage())
 
     @property
     def _own_folders(self) -> Folders:

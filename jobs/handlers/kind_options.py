@@ -96,6 +96,7 @@ CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "on_complete": (is_hook, HOOK),
     "on_stale": (is_hook, HOOK),
     "on_delete": (is_hook, HOOK),
+    "files": (is_hook, HOOK),
 }
 
 

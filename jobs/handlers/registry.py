@@ -13,6 +13,7 @@ from jobs.exceptions import InvalidInput, UnknownKind
 from jobs.handlers.enqueueing import HandlerFunction, enqueuable
 from jobs.handlers.kind_options import NAME as KIND_NAME
 from jobs.handlers.kind_options import checked_options
+from jobs.handlers.reach import ReachOf
 from jobs.states import Accelerator
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Kind:
     on_complete: Function | None = None
     on_stale: Function | None = None
     on_delete: Function | None = None
+    files: ReachOf | None = None  # which files a remote worker may read and hand over; None: none at all
 
     @property
     def is_isolated(self) -> bool:
@@ -68,6 +70,11 @@ class Kind:
         And what takes several slots: it is claimed only when they are free.
         """
         return self.isolation == "process" or self.exclusive or self.slots > 1
+
+    @property
+    def has_completion(self) -> bool:
+        """Whether there is more to a completion than its result."""
+        return self.on_complete is not None or self.files is not None
 
     def is_fatal(self, error: BaseException) -> bool:
         if self.retry_on and isinstance(error, self.retry_on):

@@ -14,11 +14,12 @@ from jobs.conf import conf
 from jobs.db import is_transient, transactional
 from jobs.exceptions import Fatal, InvalidInput
 from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome
-from jobs.handlers.registry import registry
+from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle import hooks, limits, waiting
 from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
 from jobs.lifecycle.fence import lock_held, refusals
 from jobs.lifecycle.locked_job import LockedJob
+from jobs.lifecycle.outputs.hand_over import hand_over
 from jobs.lifecycle.retry_policy import Backoff, decide
 from jobs.lifecycle.sql.together import Writes
 from jobs.lifecycle.workers import refreshing
@@ -132,11 +133,11 @@ def completed(job: LockedJob, outcome: Outcome) -> Ending:
     """The kind's hook runs in this transaction; if it fails, so does the attempt, and nothing of it remains."""
     result = None if outcome.result is None else clean_json(outcome.result, conf.MAX_RESULT)
     kind = registry.find(job.kind)
-    if result is None and not (kind and kind.on_complete):
+    if result is None and not (kind and kind.has_completion):
         return COMPLETED
-    if kind and kind.on_complete:
+    if kind and kind.has_completion:
         try:
-            hooks.run(kind.on_complete, Job.objects.get(pk=job.pk), result)
+            hooks.run(accept, kind, Job.objects.get(pk=job.pk), result)
         except (Exception, SystemExit, CancelledError) as error:  # the last: of asyncio, in a hook that uses it
             if isinstance(error, OperationalError) and (is_transient(error) or not connection.is_usable()):
                 raise  # the whole finish is tried again
@@ -145,6 +146,14 @@ def completed(job: LockedJob, outcome: Outcome) -> Ending:
             fatal = isinstance(error, Fatal) or kind.is_fatal(error)
             return failed(job, Outcome.failed(outcome.claim, error, fatal=fatal))
     return Ending(Status.COMPLETED, EventName.COMPLETED, result=None if result is None else json.dumps(result))
+
+
+def accept(kind: Kind, job: Job, result: Any) -> None:
+    """Files first: the kind's own hook builds on them."""
+    if kind.files:
+        hand_over(job, kind)
+    if kind.on_complete:
+        kind.on_complete(job, result)
 
 
 def cancelled_or_released(job: LockedJob, outcome: Outcome) -> Ending:

@@ -14,6 +14,7 @@ from jobs.db import Now, transactional
 from jobs.lifecycle import breaker, counts, events, hooks, transition, turns
 from jobs.lifecycle.clear import delete
 from jobs.lifecycle.forget_deliveries import forget
+from jobs.lifecycle.outputs.collect import collect_outputs
 from jobs.lifecycle.sweep import Sweep, Unstopped
 from jobs.models import Job, JobEvent, JobQuerySet, WebhookDelivery, Worker
 from jobs.models.job_event import UNATTACHED
@@ -42,6 +43,7 @@ def prune_once(go_on: Unstopped = lambda: True) -> PruneResult:
     sweep.run(old_traces(), "at", delete_traces)
     if conf.RETENTION_WEBHOOKS:
         result.webhooks_deleted = sweep.run(old_webhooks(), "finished_at", delete_webhooks)
+    collect_outputs(go_on)
     if go_on():
         result.workers_deleted = delete_gone_workers()
         breaker.forget_old()

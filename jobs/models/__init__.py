@@ -7,6 +7,7 @@ from jobs.models.dependency import Dependency, DependencyQuerySet
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.job_event import JobEvent
 from jobs.models.limit import Limit
+from jobs.models.output import Output, OutputFile, OutputQuerySet
 from jobs.models.periodic import PeriodicJob, PeriodicJobQuerySet, PeriodicTick
 from jobs.models.phase_progress import PhaseProgress
 from jobs.models.quality_progress import QualityProgress
@@ -31,6 +32,9 @@ __all__ = [
     "JobQuerySet",
     "Limit",
     "MinuteTally",
+    "Output",
+    "OutputFile",
+    "OutputQuerySet",
     "PeriodicJob",
     "PeriodicJobQuerySet",
     "PeriodicTick",

@@ -9,9 +9,17 @@ from jobs.states import Accelerator
 from jobs.videos.lifecycle.collect import collect
 from jobs.videos.lifecycle.orders import COLLECT, TRANSCODE
 from jobs.videos.lifecycle.publish import publish
+from jobs.videos.lifecycle.reach import files_of
 from jobs.videos.payload import Payload
 
-transcode = pipeline(TRANSCODE, queue="media", isolation="process", accelerator=Accelerator.PREFER, on_complete=publish)
+transcode = pipeline(
+    TRANSCODE,
+    queue="media",
+    isolation="process",
+    accelerator=Accelerator.PREFER,
+    on_complete=publish,
+    files=files_of,
+)
 
 
 def phases() -> ModuleType:

@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -14,6 +14,7 @@ from django.db import close_old_connections, connections
 from jobs import tracing
 from jobs.handlers.base import ClaimRef, Outcome
 from jobs.handlers.context import Context
+from jobs.handlers.files import JobFiles
 from jobs.handlers.folders import Folders
 from jobs.handlers.registry import registry
 from jobs.stop_signals import STOP_SIGNALS
@@ -37,18 +38,30 @@ def is_exclusive(attempt: Attempt) -> bool:
     return bool(kind and kind.exclusive)
 
 
-def child_main(worker_name: str, folders: Folders) -> ChildMain:
+FilesFor = Callable[[ClaimRef, Context], JobFiles]  # of one attempt; made in the child, after the fork
+
+
+def child_main(worker_name: str, folders: Folders, files: FilesFor | None = None) -> ChildMain:
     def main(connection: Connection, board: int, slots: int) -> None:
         for number in STOP_SIGNALS:  # as a function: what is ignored would be ignored by the programs it starts, too
             signal.signal(number, lambda number, frame: None)
-        Child(connection, Board(board), slots, worker_name, folders).run()
+        Child(connection, Board(board), slots, worker_name, folders, files).run()
 
     return main
 
 
 class Child:
-    def __init__(self, connection: Connection, board: Board, slots: int, worker_name: str, folders: Folders) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        board: Board,
+        slots: int,
+        worker_name: str,
+        folders: Folders,
+        files: FilesFor | None = None,
+    ) -> None:
         self.connection, self.board, self.worker_name, self.folders = connection, board, worker_name, folders
+        self.files = files
         self.inbox: SimpleQueue[Attempt | None] = SimpleQueue()
         # Once it is broken, nobody would hear how our attempts end.
         self.outbox = Outbox(connection, self.has_more_to_do, on_broken=lambda: os._exit(1))
@@ -177,7 +190,10 @@ class Child:
             return
         lease_ends_at = partial(self.board.lease_ends_at, attempt.place)
         reporter = AttemptReporter(attempt, self.outbox.say, self.replies, lease_ends_at)
-        context = Context(attempt.job, reporter, attempt, self.folders, self.worker_name, slot.on_task)
+        files = partial(self.files, claim) if self.files else None
+        context = Context(
+            attempt.job, reporter, attempt, self.folders, self.worker_name, slot.on_task, files=files
+        )  # fmt: skip
         connected = True
 
         def handle() -> Outcome | None:

@@ -21,7 +21,7 @@ MOST_WAITING = 100  # what has run and is not stored would have to run again, sh
 
 def needs_notary(job: ClaimedJob, outcome: Outcome) -> bool:
     kind = registry.find(job.kind)
-    return bool(kind and kind.on_complete and outcome.verdict == Verdict.COMPLETED)
+    return bool(kind and kind.has_completion and outcome.verdict == Verdict.COMPLETED)
 
 
 class Notary(threading.Thread):

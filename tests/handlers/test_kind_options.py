@@ -31,6 +31,7 @@ GOOD: dict[str, list[Any]] = {
     "on_complete": [None, print],
     "on_stale": [None, print],
     "on_delete": [None, print],
+    "files": [None, print],
 }
 BAD: dict[str, tuple[list[Any], str]] = {
     "queue": (["", "two words", None, 5, "q" * 101], "1 to 100 letters"),
@@ -51,6 +52,7 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "on_complete": (["publish", 1], "a function"),
     "on_stale": (["publish"], "a function"),
     "on_delete": (["publish"], "a function"),
+    "files": ([("sources/1", "videos/1")], "a function"),
 }
 
 

@@ -1,0 +1,65 @@
+"""Which files a remote worker may read for a transcode, and what it may hand over: its source, and one new version."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.files.storage import Storage
+
+from jobs.exceptions import InvalidInput, JobyardError
+from jobs.handlers.base import ClaimRef
+from jobs.handlers.reach import Reach
+from jobs.videos.models import Video
+from jobs.videos.names import version_folder, version_of
+from jobs.videos.payload import Payload
+from jobs.videos.stored import as_local_folder
+
+SUFFIXES = frozenset({".m3u8", ".m4s", ".mp4", ".jpg", ".json"})
+CHILD = "jobs.videos.transcoding.check_child"
+CHECK_SECONDS = 900.0  # for a film of three hours it takes one
+
+
+class NotAsItShouldBe(InvalidInput):
+    """The version is not as it should be: {problems}"""
+
+
+class NotChecked(JobyardError):
+    """The version could not be checked: {why}."""
+
+
+def files_of(claim: ClaimRef, payload: Mapping[str, Any]) -> Reach:
+    """The kind's word."""
+    asked = Payload.read(**payload)
+    known = Video.objects.filter(pk=asked.video, source=asked.source).values_list("source_sha256", flat=True).first()
+    return Reach(
+        reads={asked.source: known or ""},
+        folders=(version_folder(asked.video, asked.carry.version),) if asked.carry else (),
+        writes=version_folder(asked.video, version_of(claim.job_id, claim.claim_id)),
+        suffixes=SUFFIXES,
+        check=check_version,
+    )
+
+
+def check_version(storage: Storage, folder: str) -> None:
+    """As its worker checked it, but that was elsewhere; in a process of its own, whatever the files do to it."""
+    with as_local_folder(storage, folder) as place:
+        problems = ask_child(place)
+    if problems:
+        raise NotAsItShouldBe(problems=problems)
+
+
+def ask_child(place: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # it finds what we find
+    try:
+        said = subprocess.run(  # noqa: S603  our own program, and a path of our own making
+            [sys.executable, "-m", CHILD, str(place)],
+            capture_output=True, text=True, timeout=CHECK_SECONDS, env=environment, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise NotChecked(why=f"that took longer than {CHECK_SECONDS:g} s") from None
+    if said.returncode:
+        raise NotChecked(why=f"the check ended with {said.returncode}: {said.stderr.strip()[-300:]}")
+    return said.stdout.strip()
