@@ -11,8 +11,9 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tests.patience import PATIENCE
+
 T = TypeVar("T")
-PATIENCE = 20.0
 GET_IT = "apt-get install chromium chromium-driver"
 ARGUMENTS = (
     "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio", "--hide-scrollbars",

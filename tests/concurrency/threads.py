@@ -8,8 +8,10 @@ from typing import Any, Generic, TypeVar
 
 from django.db import connection, transaction
 
+from tests.patience import PATIENCE
+
 R = TypeVar("R")
-TIMEOUT = 20.0  # far longer than anything here takes: who waits so long waits for ever
+TIMEOUT = PATIENCE
 
 
 class Running(Generic[R]):

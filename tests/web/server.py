@@ -13,9 +13,8 @@ from types import TracebackType
 from django.conf import settings
 
 from tests.manage import environment
+from tests.patience import PATIENCE
 from tests.postgres import free_port
-
-PATIENCE = 20.0
 
 
 class WebServer:

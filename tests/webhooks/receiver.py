@@ -9,8 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE
+
 CERTIFICATES = Path(__file__).parent / "certificates"
-TIMEOUT = 20.0
+TIMEOUT = PATIENCE
 
 
 @dataclass(frozen=True)

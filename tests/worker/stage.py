@@ -21,8 +21,9 @@ from tests.app.history import Line, read
 from tests.concurrency.threads import scalar, wait_until
 from tests.factories import reload
 from tests.manage import start
+from tests.patience import PATIENCE
 
-TIMEOUT = 20.0  # far longer than anything here takes: who waits so long waits for ever
+TIMEOUT = PATIENCE
 
 # With DEBUG on, Django keeps a copy of every statement, which doubles the time of a short job on SQLite.
 AS_IN_PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "only for tests"}

@@ -16,8 +16,7 @@ from jobs.api.events.asgi import Streams
 from jobs.api.events.hub import hub
 from jobs.api.events.reader import End
 from project.wsgi_in_threads import WsgiInThreads
-
-PATIENCE = 30.0  # a position is safe when the transactions of all tests that use the server have ended
+from tests.patience import PATIENCE
 
 
 class Frame(NamedTuple):
