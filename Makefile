@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Jobyard needs Python 3.11 or newer; name one with PYTHON=…"; exit 1; }
 	@echo "Setting up .venv (once)…"
 	@$(PYTHON) -m venv .venv
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,redis,tasks,videos,test]'
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,redis,remote,tasks,videos,test]'
 	@touch $(READY)
 
 setup: $(READY) ## make .venv with everything in it
@@ -71,7 +71,7 @@ READY6 := .venv-django6/.ready
 $(READY6): pyproject.toml constraints.txt constraints-django6.txt
 	@$(NEWER) -m venv .venv-django6
 	@grep -v -i '^django==' constraints.txt | cat - constraints-django6.txt > .venv-django6/constraints.txt
-	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,redis,videos,test]'
+	@PIP_CONSTRAINT=.venv-django6/constraints.txt .venv-django6/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[project,api,metrics,redis,remote,videos,test]'
 	@touch $(READY6)
 
 # What Django or Python could change; the rest of the suite would only take its time again.

@@ -33,6 +33,12 @@ class Conf:
     )
     REAP_INTERVAL = seconds(60, "How often a worker, or `reap_stale --loop`, reaps; 0 = workers do not reap.")
     REAP_GRACE = seconds(120, "After the database came up, no worker is judged for this long.")
+    SERVER_URL = text("", "The site whose jobs `runworker` does over HTTP; empty = it has the database.")
+    WORKER_KEY: EnvironmentSecret[str] = EnvironmentSecret(
+        "", str, "worker_…", "The key of a worker that has a server; `runworker --key-file` is safer."
+    )
+    SERVER_CA_FILE = text("", "Certificate authorities of your own (PEM), beside the system's, for JOBS_SERVER_URL.")
+    SERVER_ALLOW_HTTP = flag(False, "Whether a worker's key may go to a server without TLS.")
     POLL_INTERVAL = optional_seconds(
         "How often an idle worker looks for jobs; empty = 1 second, or 30 where wake-ups reach it."
     )

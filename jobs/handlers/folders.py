@@ -22,15 +22,15 @@ logger = logging.getLogger("jobs.folders")
 FOR_US_ALONE = 0o700
 
 
-def work_root() -> Path:
+def work_root(server: str = "") -> Path:
     """Where all folders are: JOBS_WORK_DIR, or a place of our own."""
-    return Path(conf.WORK_DIR).expanduser().absolute() if conf.WORK_DIR else default_root()
+    return Path(conf.WORK_DIR).expanduser().absolute() if conf.WORK_DIR else default_root(server)
 
 
-def default_root() -> Path:
-    """A directory in the system's temporary one, the same for all workers of this user and database."""
+def default_root(server: str = "") -> Path:
+    """A directory in the system's temporary one, the same for all workers of this user and database, or server."""
     database = settings.DATABASES.get("default", {})
-    about = "\n".join(str(database.get(key, "")) for key in ("NAME", "HOST", "PORT"))
+    about = server or "\n".join(str(database.get(key, "")) for key in ("NAME", "HOST", "PORT"))
     name = f"jobyard-{os.geteuid()}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
     return Path(tempfile.gettempdir()).absolute() / name
 

@@ -8,7 +8,11 @@ from jobs.wire.shapes import WrongShape
 
 
 def to_bytes(message: Any) -> bytes:
+    """As short as it can be; half of a surrogate pair has no bytes, and needs the long form."""
     try:
+        text = json.dumps(message, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+        return text.encode()
+    except UnicodeEncodeError:
         return json.dumps(message, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"This cannot be sent as JSON: {error}.") from None

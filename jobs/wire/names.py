@@ -9,6 +9,7 @@ PROCESS_HEADER = "X-Worker-Process"  # which process of the worker calls: made a
 VERSION_HEADER = "X-Jobyard-Version"  # of whoever speaks
 CLAIM_HEADER = "X-Claim-Id"  # for calls whose body is a file
 SHA256_HEADER = "X-Content-SHA256"
+OLDEST_SERVER = "0.1"  # that a worker of this version can work for
 
 
 class Code(StrEnum):

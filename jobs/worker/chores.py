@@ -1,6 +1,5 @@
 """What a worker does beside its jobs, each in a thread of its own: as the settings and its options say."""
 
-from jobs.conf import conf
 from jobs.handlers.folders import Folders
 from jobs.worker.alerter import Alerter
 from jobs.worker.deliverer import Deliverer
@@ -20,7 +19,7 @@ def chores(client: QueueClient, folders: Folders, options: WorkerOptions, timeke
         threads.append(timekeeper)
     if options.is_pruner:
         threads.append(Pruner(client))
-    if conf.WEBHOOK_CONCURRENCY:
+    if options.delivers:
         threads.append(Deliverer(client))
     if options.is_reaper and client.wants_alerts():
         threads.append(Alerter(client))

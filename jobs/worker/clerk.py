@@ -4,6 +4,7 @@ The supervisor never waits for it: through an outage it repeats one call, while 
 """
 
 import logging
+import random
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked, Granted
 from jobs.worker.notary import Notary, needs_notary
-from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueUnavailable
+from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueRefuses, QueueUnavailable
 from jobs.worker.reporting import Digest, News
 from jobs.worker.tray import Reply, Tray
 
@@ -24,6 +25,7 @@ logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+JITTER = (0.7, 1.3)  # of each pause: many workers may wait for the same server
 MANY, GATHER = 50, 0.01  # jobs that are out, and seconds: so many are held only where they take a moment each
 NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
@@ -224,7 +226,7 @@ class Clerk(threading.Thread):
                 return self.ask_queue(asked)
         except JobyardError as error:
             return error
-        except GivenUp:
+        except (GivenUp, QueueRefuses):
             raise
         except Exception as error:  # whatever one handler says: the others' worker goes on
             logger.exception("a report could not be stored job=%s", asked.claim.job_id)
@@ -259,7 +261,7 @@ class Clerk(threading.Thread):
     def finish_all(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         try:
             return self.persist(lambda: self.client.finish(outcomes))
-        except GivenUp:
+        except (GivenUp, QueueRefuses):
             raise
         except Exception:  # whatever one of them holds: the worker goes on
             logger.exception("outcomes could not be told; the reaper will find their jobs jobs=%s",
@@ -286,7 +288,8 @@ class Clerk(threading.Thread):
             try:
                 return call()
             except QueueUnavailable as error:
-                logger.warning("queue unavailable, trying again pause=%.1f error=%r", pause, str(error))
-                if self._give_up.wait(pause):
+                wait = max(pause * random.uniform(*JITTER), error.retry_in)
+                logger.warning("queue unavailable, trying again pause=%.1f error=%r", wait, str(error))
+                if self._give_up.wait(wait):
                     raise GivenUp(str(error)) from error
             pause = min(pause * 2, LONGEST_PAUSE)

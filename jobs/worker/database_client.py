@@ -13,6 +13,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, close_old
 from jobs import __version__, tracing
 from jobs.alerts.sending import channels
 from jobs.alerts.watching import look_in_turn
+from jobs.conf import conf
 from jobs.dispatch import link
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.lifecycle import claim as claiming
@@ -119,6 +120,10 @@ class DatabaseClient:
     def worker(self) -> Worker:
         assert self._worker is not None, "register() comes first"
         return self._worker
+
+    @property
+    def heartbeat_interval(self) -> float:
+        return conf.HEARTBEAT_INTERVAL
 
     @reconnecting
     def register(self) -> str:

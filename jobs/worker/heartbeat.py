@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from jobs.conf import conf
 from jobs.exceptions import WorkerNotFound
 from jobs.handlers.base import Orders
 from jobs.worker.leases import lease_clock
@@ -24,7 +23,7 @@ class Heartbeat(Repeating):
         self.ledger, self.on_orders, self.tally = ledger, on_orders, tally
 
     def pause(self) -> float:
-        return conf.HEARTBEAT_INTERVAL
+        return self.client.heartbeat_interval
 
     def steps(self) -> Sequence[Callable[[], None]]:
         return (self.beat,)

@@ -42,8 +42,8 @@ class Janitor:
         self._threads[-1].start()
 
 
-def folders_of_this_process() -> Folders:
-    return Folders(work_root(), owner_name(this_process()))
+def folders_of_this_process(server: str = "") -> Folders:
+    return Folders(work_root(server), owner_name(this_process()))
 
 
 def owner_name(process: ProcessIdentity) -> str:

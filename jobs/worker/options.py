@@ -21,6 +21,7 @@ class WorkerOptions:
     window: Window | None = None  # the hours in which it looks for work
     reaps: bool = True
     ticks: bool = True  # starts periodic jobs
+    has_database: bool = True  # and does what any worker could for all: a remote one leaves that to the server's side
 
     @property
     def queue_names(self) -> list[str]:
@@ -33,11 +34,15 @@ class WorkerOptions:
     @property
     def is_pruner(self) -> bool:
         """Who does not look after others does not tidy up after them, either."""
-        return self.reaps and conf.PRUNE_INTERVAL > 0
+        return self.has_database and self.reaps and conf.PRUNE_INTERVAL > 0
 
     @property
     def is_timekeeper(self) -> bool:
-        return self.ticks and conf.PERIODIC_INTERVAL > 0
+        return self.has_database and self.ticks and conf.PERIODIC_INTERVAL > 0
+
+    @property
+    def delivers(self) -> bool:
+        return self.has_database and conf.WEBHOOK_CONCURRENCY > 0
 
     @property
     def slots(self) -> int:

@@ -10,13 +10,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Error as PsycopgError
 from psycopg import sql
 
+from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import NoWakeUps, QueueUnavailable
 
 PROOF_WITHIN = 5.0  # seconds
 
 
 class PostgresListener:
-    shared = False
+    shared, patience = False, PATIENCE
 
     def __init__(self, channel: str) -> None:
         self.channel = channel

@@ -11,7 +11,15 @@ from jobs.wire.messages import ClaimOrder
 
 
 class QueueUnavailable(Exception):
-    """The queue cannot be reached right now; the same call may pass later."""
+    """The queue cannot be reached right now; the same call may pass later, after `retry_in` seconds if it said so."""
+
+    def __init__(self, reason: str, retry_in: float = 0.0) -> None:
+        super().__init__(reason)
+        self.retry_in = retry_in
+
+
+class QueueRefuses(Exception):
+    """The queue will have nothing to do with this worker, however often it asks: it must stop."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +50,25 @@ class Listener(Protocol):
         """Whether what one worker hears is heard by no other."""
         ...
 
+    @property
+    def patience(self) -> float:
+        """Seconds that a stopping worker waits until a `wait` has ended."""
+        ...
+
     def wait(self, seconds: float, most: int = 1) -> Collection[str]:
         """The names of queues that got work within that time; where each is heard by one worker, `most` of them."""
         ...
 
 
 class QueueClient(Protocol):
-    """Every call may raise QueueUnavailable, and is safe to repeat when it did. Connections are per thread."""
+    """Every call may raise QueueUnavailable, and is safe to repeat when it did; or QueueRefuses, which is final.
+
+    Connections are per thread."""
+
+    @property
+    def heartbeat_interval(self) -> float:
+        """Seconds between two heartbeats, as the queue wants them."""
+        ...
 
     def register(self) -> str:
         """Become a new worker; returns its name."""

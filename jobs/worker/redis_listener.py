@@ -7,6 +7,7 @@ from typing import Any
 
 from jobs.dispatch import hints
 from jobs.dispatch.link import TIMEOUT, RedisAway, link
+from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import WakeUpsAway
 
 LONGEST_WAIT = 1.0  # seconds
@@ -17,6 +18,7 @@ SOON = 0.2  # seconds
 
 
 class RedisListener:
+    patience = PATIENCE
     shared = True  # what one hears, no other does: who has no room for a job must not listen
 
     def __init__(self, queues: Sequence[str], gpu: bool, consumer: str) -> None:

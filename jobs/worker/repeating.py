@@ -1,13 +1,15 @@
 """A thread of the worker that does the same few things again and again, whatever goes wrong."""
 
 import logging
+import random
 import threading
 from collections.abc import Callable, Sequence
 
 from jobs.worker.crew import PATIENCE
-from jobs.worker.queue_client import QueueClient, QueueUnavailable
+from jobs.worker.queue_client import QueueClient, QueueRefuses, QueueUnavailable
 
 logger = logging.getLogger("jobs.worker")
+JITTER = (0.7, 1.3)  # many workers may wait for the same queue
 SOON = 1.0  # seconds after a failure: who comes back late from an outage may have been given up meanwhile
 
 
@@ -18,6 +20,8 @@ class Repeating(threading.Thread):
         super().__init__(name=name, daemon=True)
         self.client = client
         self._stop_asked = threading.Event()
+        self.on_refused: Callable[[QueueRefuses], None] = lambda refused: None
+        self._retry_in = 0.0
 
     @property
     def patience(self) -> float:
@@ -36,9 +40,13 @@ class Repeating(threading.Thread):
         try:
             while not self.is_over_after(pause):
                 went_well = [self.survive(step) for step in self.steps()]
-                pause = self.pause() if all(went_well) else min(self.pause() or SOON, SOON)
+                pause = self.pause() if all(went_well) else self.pause_after_failure()
         finally:
             self.client.hang_up()
+
+    def pause_after_failure(self) -> float:
+        soon = min(self.pause() or SOON, SOON) * random.uniform(*JITTER)
+        return max(soon, self._retry_in)
 
     def is_over_after(self, pause: float) -> bool:
         """Rest for so long; returns at once where it is to stop."""
@@ -57,6 +65,11 @@ class Repeating(threading.Thread):
             step()
         except QueueUnavailable as error:
             logger.warning("%s failed error=%r", step.__name__, str(error))
+            self._retry_in = error.retry_in
+            return False
+        except QueueRefuses as refused:
+            self.on_refused(refused)
+            self.stop()
             return False
         except Exception:
             logger.exception("%s failed", step.__name__)

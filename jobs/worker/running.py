@@ -1,7 +1,9 @@
 """Puts a worker together and runs it: the nursery first, for it must be forked before there are threads."""
 
 import gc
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
+from typing import Any
 
 from django.db import connections
 
@@ -14,24 +16,38 @@ from jobs.worker.child import child_main
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.display import Display
 from jobs.worker.housekeeping import folders_of_this_process
+from jobs.worker.http_server import Server
 from jobs.worker.nursery import ChildMain, Nursery
 from jobs.worker.options import WorkerOptions, WorkerTally
+from jobs.worker.queue_client import QueueClient
 from jobs.worker.supervisor import Supervisor
 
 
-def run_worker(name: str, options: WorkerOptions, display: Display, *, gpu: str = "auto") -> WorkerTally:
+def run_worker(
+    name: str, options: WorkerOptions, display: Display, *, gpu: str = "auto", server: Server | None = None
+) -> WorkerTally:
+    """With a server, the database is never opened."""
     list(registry)  # children find all handlers imported, and those that cannot be are told of now
     check_kinds()
-    check_at_start()
+    if server is None:
+        check_at_start()
     connections.close_all()
     settle_memory()
-    folders = folders_of_this_process()
+    folders = folders_of_this_process(server.url if server else "")
     nursery = Nursery(shown_by(display, child_main(name, folders)))
     facts = capabilities(gpu)
     if options.max_size is not None:
         facts["max_size"] = options.max_size
-    client = DatabaseClient(name, options.queue_names, slots=options.slots, capabilities=facts)
+    client = client_for(name, options, facts, server)
     return Supervisor(client, nursery, folders, options, display).run()
+
+
+def client_for(name: str, options: WorkerOptions, facts: Mapping[str, Any], server: Server | None) -> QueueClient:
+    if server is None:
+        return DatabaseClient(name, options.queue_names, slots=options.slots, capabilities=facts)
+    from jobs.worker.http_client import HttpClient  # needs urllib3, and who has the database does not
+
+    return HttpClient(server, options.queue_names, slots=options.slots, capabilities=facts)
 
 
 def settle_memory() -> None:

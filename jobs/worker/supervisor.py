@@ -168,6 +168,7 @@ class Supervisor:
     def on_registered(self, name: str) -> None:
         logger.info("worker online name=%s slots=%d", name, self.options.slots)
         for helper in self.helpers:
+            helper.on_refused = self.later(self.on_failure)
             helper.start()
         self.intake.is_open = True
 

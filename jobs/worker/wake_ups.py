@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from jobs.dispatch.hints import is_word
 from jobs.webhooks.bell import CALL, bell
+from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import Listener, NoWakeUps, QueueClient, WakeUpsAway
 from jobs.worker.repeating import Repeating
 
@@ -27,6 +28,7 @@ class WakeUps(Repeating):
         self.working = False  # whether hints can be relied on: else the worker polls often
         self.asks_for_room = False
         self._room, self._has_room = 0, threading.Event()
+        self._patience = PATIENCE
 
     @property
     def room(self) -> int:
@@ -40,6 +42,10 @@ class WakeUps(Repeating):
             self._has_room.set()
         else:
             self._has_room.clear()
+
+    @property
+    def patience(self) -> float:
+        return self._patience
 
     def pause(self) -> float:
         return 0.0
@@ -55,7 +61,7 @@ class WakeUps(Repeating):
             return
         try:
             with listening as listener:
-                self.working = True
+                self.working, self._patience = True, listener.patience
                 self.on_wake_up()  # what arrived while nobody listened
                 while not self._stop_asked.is_set():
                     self.hear(listener)

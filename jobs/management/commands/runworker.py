@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from jobs.conf import conf
 from jobs.exceptions import InvalidInput
 from jobs.lifecycle.new_job import check_queue
 from jobs.machine import cpu_count
@@ -21,7 +22,9 @@ from jobs.windows import Window
 from jobs.worker.claiming import QueueShare
 from jobs.worker.clerk import GivenUp
 from jobs.worker.display import LiveDisplay, LogDisplay
+from jobs.worker.http_server import Server, server_of
 from jobs.worker.options import WorkerOptions
+from jobs.worker.queue_client import QueueRefuses
 from jobs.worker.running import run_worker
 from jobs.worker.shutdown import WorkerFailed
 
@@ -39,7 +42,9 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
     examples = """  runworker                                  all queues, one job per core at a time
   runworker --queue urgent --queue default   strictly in this order
   runworker --queue a:3 --queue b:1          three looks at a for one at b
-  runworker --until-empty --max-minutes 50   for a cron job"""
+  runworker --until-empty --max-minutes 50   for a cron job
+  runworker --server https://jobs.example.org --key-file worker.key
+                                             over HTTP: no database is needed here"""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -56,6 +61,14 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
             help="jobs at a time in each of them, as threads (default: 1); P × N jobs run at once",
         )  # fmt: skip
         parser.add_argument("--name", default="", help="what people call this worker (default: host-pid)")
+        parser.add_argument(
+            "--server", default=None, metavar="URL",
+            help="do the jobs of this site over HTTP, without its database (default: JOBS_SERVER_URL, else none)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--key-file", default="", metavar="FILE",
+            help="where this worker's key for the server is; only its owner may read it (default: JOBS_WORKER_KEY)",
+        )  # fmt: skip
         parser.add_argument("--until-empty", action="store_true", help="exit when nothing is due any more")
         parser.add_argument("--max-jobs", type=positive_int, metavar="N", help="exit after N jobs")
         parser.add_argument("--max-minutes", type=positive_number, metavar="M", help="exit after M minutes")
@@ -81,14 +94,17 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
     def handle(self, *args: Any, **options: Any) -> None:
         if not logging.getLogger("jobs").hasHandlers():  # a project without LOGGING would see nothing at all
             logging.basicConfig(level=logging.INFO, format="{asctime} {levelname} {name} {message}", style="{")
+        server = server_from(options)
+        wanted = options_of(options, has_database=server is None)
         name = options["name"] or f"{socket.gethostname()}-{os.getpid()}"
         live = sys.stderr.isatty() and not options["no_color"] and not options["json"]
         try:
-            tally = run_worker(name, options_of(options), LiveDisplay() if live else LogDisplay(), gpu=options["gpu"])
-        except (GivenUp, WorkerFailed) as error:
+            display = LiveDisplay() if live else LogDisplay()
+            tally = run_worker(name, wanted, display, gpu=options["gpu"], server=server)
+        except (GivenUp, QueueRefuses, WorkerFailed) as error:
             raise CommandError(f"{error}") from error
-        wanted = options_of(options)
-        full = who_holds(wanted.queue_names) if wanted.until_empty and not tally.jobs else []
+        asks_why = wanted.until_empty and wanted.has_database and not tally.jobs
+        full = who_holds(wanted.queue_names) if asks_why else []
         done = (
             f"worker {name} done: {tally.jobs} attempts, {tally.completed} completed, {tally.failed} failed, "
             f"{tally.other} to be tried again, handed back or cancelled"
@@ -96,7 +112,15 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
         self.answer({"worker": name, **asdict(tally), "held_up_by": full}, *map(printable, full), done)
 
 
-def options_of(options: dict[str, Any]) -> WorkerOptions:
+def server_from(options: dict[str, Any]) -> Server | None:
+    url = conf.SERVER_URL if options["server"] is None else options["server"]
+    server = server_of(url, options["key_file"], conf.WORKER_KEY)
+    if server and options["name"]:
+        raise InvalidInput("--name is not for a worker with a server: its name belongs to its key.")
+    return server
+
+
+def options_of(options: dict[str, Any], *, has_database: bool = True) -> WorkerOptions:
     return WorkerOptions(
         queues=[queue_share(queue) if isinstance(queue, str) else queue for queue in options["queue"]],
         processes=options["processes"],
@@ -109,6 +133,7 @@ def options_of(options: dict[str, Any]) -> WorkerOptions:
         window=options["window"],
         reaps=not options["no_reaper"],
         ticks=not options["no_periodic"],
+        has_database=has_database,
     )
 
 

@@ -1,0 +1,93 @@
+"""A server of one's own on a free port, that answers as a test tells it to: what is out there is not always Jobyard."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Told:
+    """An answer: JSON, or bytes as they are."""
+
+    body: Any = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    length: int | None = None  # another one than the body has
+
+    @property
+    def bytes(self) -> bytes:
+        return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+
+
+def error(status: int, code: str, message: str = "This is why.", **headers: str) -> Told:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Told({"error": {"code": code, "message": message}}, status, named)
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    headers: Message
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class OddServer:
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.told = Told({})
+        self.answer: Callable[[Request], Told] = lambda request: self.told
+        self.httpd = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.httpd.daemon_threads = False
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.httpd.server_port}"
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = 5
+
+            def serve(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                request = Request(self.command, self.path, self.headers, body)
+                server.requests.append(request)
+                told = server.answer(request)
+                self.send_response(told.status)
+                for name, value in told.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(told.length or len(told.bytes)))
+                self.end_headers()
+                self.wfile.write(told.bytes)
+                self.close_connection = told.length is not None
+
+            do_GET = do_POST = do_PUT = serve  # noqa: N815 - as http.server calls them
+
+            def log_message(self, *arguments: object) -> None: ...
+
+        return Handler
+
+
+@contextmanager
+def odd_server() -> Iterator[OddServer]:
+    server = OddServer()
+    thread = threading.Thread(target=server.httpd.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.httpd.shutdown()
+        server.httpd.server_close()
+        thread.join()
