@@ -132,6 +132,7 @@ def test_too_many_files_are_refused_folders_and_all(settings):
         b"", b"not an archive", packed([plain("x.mp4")])[:-30], packed([plain("x.mp4", b"1" * 99_999)])[:60],
         gzip.compress(b"not a tar" * 200), packed([plain("x.mp4", bytes(range(256)) * 99)])[:150],
     ],
+    ids=["empty", "text", "end cut off", "content cut off", "no tar inside", "damaged content"],
 )  # fmt: skip
 def test_what_is_damaged_or_cut_off_is_refused(damaged):
     with pytest.raises(InvalidInput):
