@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from pathlib import PurePosixPath
+from posixpath import splitext
 
 from jobs.sanitise import printable
 from jobs.uploads.errors import NameRefused
@@ -27,6 +27,6 @@ def problem_with(path: str, suffixes: Collection[str]) -> str:
         return f"it is longer than {LONGEST} characters, or more than {DEEPEST} folders deep"
     if not all(map(PART.fullmatch, parts)):
         return "each part is of letters, digits, '_', '.' and '-', and begins with none of the last two"
-    if PurePosixPath(path).suffix.lower() not in suffixes:
+    if splitext(path)[1].lower() not in suffixes:
         return f"this kind has files that end in {', '.join(sorted(suffixes)) or 'nothing'}"
     return ""
