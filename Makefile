@@ -92,7 +92,7 @@ mutants: $(READY) ## break each guard in turn: a test must notice (minutes)
 
 repeat: $(READY) ## the tests with real worker processes, TIMES=20 times in a row (an hour)
 	@for number in $$(seq $${TIMES:-20}); do \
-	  echo "run $$number"; DEBUG=1 $(BIN)/python -m tests.engines tests/worker tests/faults || exit 1; \
+	  echo "run $$number"; DEBUG=1 $(BIN)/python -m tests.engines -n 3 --dist loadfile tests/worker tests/faults || exit 1; \
 	done
 
 soak: $(READY) ## the state machine with many more examples (minutes)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 from tests.postgres import Postgres
 
 ENGINES = ("sqlite", "postgres")
+SLOWEST = ("--durations=20", "--durations-min=3")  # where the minutes go
 PROCESSES = str(min(4, len(os.sched_getaffinity(0)) + 1))  # one more than cores: many tests wait for a process
 
 
@@ -34,7 +35,7 @@ def run(engine: str, arguments: list[str]) -> bool:
         report = folder / "report.xml"
         with database(engine, folder) as environment:
             # A file stays in one process: some fill a large table once for all their tests.
-            shared = () if arguments else ("-n", PROCESSES, "--dist", "loadfile", "--no-loadscope-reorder")
+            shared = () if arguments else ("-n", PROCESSES, "--dist", "loadfile", "--no-loadscope-reorder", *SLOWEST)
             command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *shared, *arguments]
             code = subprocess.run(command, env=environment).returncode
         counts = counted(report)
