@@ -13,6 +13,7 @@ from jobs.setting import (
     flag,
     optional_seconds,
     parse_choice,
+    parse_secret,
     parse_share,
     seconds,
     text,
@@ -152,6 +153,21 @@ class Conf:
     VIDEO_PARALLEL = count(
         0, "qualities", "How many qualities of a video are encoded at once; 0 = as cores and memory allow."
     )
+    WORKER_ADMIN_SECRET: EnvironmentSecret[str] = EnvironmentSecret(
+        "", parse_secret, "text", "Who shows it may register remote workers over HTTP; empty = nobody."
+    )
+    WORKER_VERSION = text("", "The lowest version of Jobyard a remote worker needs to be given jobs; empty = any.")
+    WORKER_CALLS_PER_KEY = count(
+        12_000, "calls a minute", "How often a key of a remote worker is answered; 0 = always."
+    )
+    WORKER_CALLS_PER_ADDRESS = count(
+        60_000, "calls a minute", "How often all remote workers behind one address are answered; 0 = always."
+    )
+    WORKER_WRONG_KEYS = count(
+        60, "calls a minute", "After so many wrong keys from an address its keys are not looked at; 0 = always."
+    )
+    CLAIM_WAIT = seconds(25, "How long the claim of a remote worker waits for a job at most; 0 = not at all.")
+    CLAIM_WAITERS = count(200, "claims", "How many claims of remote workers wait in a web process at once.")
     LOG_FORMAT = Setting(
         "keyvalue", parse_choice("keyvalue", "json"), "keyvalue or json", "How `jobs.logs` writes a line of the log."
     )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import FloatField, Func, IntegerField
 from django.db.models.functions import Now as StatementNow
 
@@ -17,6 +17,7 @@ TRIES = 6
 FIRST_PAUSE = 0.02
 # deadlock, serialization failure, lock timeout: the transaction is gone, and the next try may pass
 TRANSIENT_SQLSTATES = ("40P01", "40001", "55P03")
+PASSING = ("08", "25", "53", "57")  # classes: connection, transaction state (read only), resources, intervention
 
 
 class Now(StatementNow):
@@ -108,3 +109,11 @@ def with_patience(attempt: Callable[[], R]) -> R:
 def is_transient(error: OperationalError) -> bool:
     sqlstate = getattr(error.__cause__, "sqlstate", None)
     return sqlstate in TRANSIENT_SQLSTATES or "database is locked" in str(error)
+
+
+def is_passing(error: DatabaseError) -> bool:
+    """Whether the database is away, busy, or a standby now: the same call may pass later."""
+    if str(error).startswith("no such "):
+        return False  # SQLite's way to say that the database is not migrated: waiting will not help
+    sqlstate = getattr(error.__cause__, "sqlstate", None) or ""
+    return isinstance(error, (OperationalError, InterfaceError)) or sqlstate[:2] in PASSING

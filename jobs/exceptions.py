@@ -18,6 +18,10 @@ class InvalidInput(JobyardError, ValueError):
     """The input is not acceptable."""
 
 
+class TooMuchTold(InvalidInput):
+    """The {name} of a worker take more than {limit} bytes as JSON: tell less."""
+
+
 class UnknownKind(InvalidInput):
     """No handler is registered for the kind {kind!r}. {hint}"""
 

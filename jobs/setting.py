@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 T = TypeVar("T")
 PREFIX = "JOBS_"
+SHORTEST_SECRET = 16
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -121,6 +122,12 @@ def count(default: int, unit: str, meaning: str) -> Setting[int]:
 
 def text(default: str, meaning: str) -> Setting[str]:
     return Setting(default, str, "text", meaning)
+
+
+def parse_secret(raw: object) -> str:
+    if raw and len(str(raw)) < SHORTEST_SECRET:
+        raise ValueError(f"{SHORTEST_SECRET} characters or more")
+    return str(raw)
 
 
 def flag(default: bool, meaning: str) -> Setting[bool]:

@@ -221,3 +221,14 @@ def not_public(address: Address) -> str:
         if address in network:
             return why
     return "reserved" if address.version == 6 and address not in PUBLIC_IPV6 else ""
+
+
+def network_of(address: str) -> str:
+    """Who counts as one caller: an IPv6 customer has 2^64 addresses or more."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed, 64), strict=False))
+    return str(parsed)

@@ -17,6 +17,7 @@ from jobs.api.admission import admit
 from jobs.api.endpoint import not_allowed
 from jobs.api.errors import ApiError, not_found
 from jobs.api.site import api
+from jobs.wire.names import ADMIN_SECRET_HEADER, KEY_HEADER
 
 # Of django-ninja's package. Its own page would ask another site for them, unless every process, workers too, has it
 # among its apps.
@@ -27,7 +28,15 @@ WAYS = {
         "type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME,
         "description": "Logged in to this site; all but GET need the header X-CSRFToken, too.",
     },
+    "worker": {
+        "type": "apiKey", "in": "header", "name": KEY_HEADER,
+        "description": "The key of a remote worker; or in `Authorization: Bearer`.",
+    },
+    "admin_secret": {
+        "type": "apiKey", "in": "header", "name": ADMIN_SECRET_HEADER, "description": "JOBS_WORKER_ADMIN_SECRET.",
+    },
 }  # fmt: skip
+FOR_STAFF = ("token", "session")
 
 
 @never_cache
@@ -45,11 +54,12 @@ def document(request: HttpRequest) -> HttpResponse:
 def openapi() -> dict[str, Any]:
     told: dict[str, Any] = api.get_openapi_schema(path_prefix=reverse("jobs-api:document").removesuffix("openapi.json"))
     told["components"]["securitySchemes"] = WAYS
-    told["security"] = [{name: []} for name in WAYS]
+    told["security"] = [{name: []} for name in FOR_STAFF]
     for operations in told["paths"].values():
         for operation in operations.values():
-            needs = f"Needs the permission `{operation['x-permission']}`."
-            operation["description"] = " ".join(filter(None, (operation.get("description"), needs)))
+            if permission := operation.get("x-permission"):
+                needs = f"Needs the permission `{permission}`."
+                operation["description"] = " ".join(filter(None, (operation.get("description"), needs)))
     return told
 
 

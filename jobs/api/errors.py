@@ -3,12 +3,12 @@
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import OperationalError
+from django.db import DatabaseError, InterfaceError
 from django.http import JsonResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 
-from jobs.db import is_transient
-from jobs.exceptions import InvalidInput, JobyardError, NotFound
+from jobs.db import is_passing
+from jobs.exceptions import InvalidInput, JobyardError, NotFound, TooMuchTold
 from jobs.uploads.errors import StorageFull, TooLarge, TooSlow, WrongContent
 
 
@@ -28,13 +28,14 @@ class ApiError(Exception):
 
 # The first that fits; an empty message means the error's own, which is written to be read.
 TABLE: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (TooMuchTold, 413, "too_large", ""),
     (WrongContent, 422, "wrong_content", ""),
     (InvalidInput, 422, "invalid", ""),
     (NotFound, 404, "not_found", ""),
     (TooLarge, 413, "too_large", ""),
     (TooSlow, 408, "too_slow", ""),
     (StorageFull, 507, "disk_full", ""),
-    (JobyardError, 409, "conflict", ""),
+    (JobyardError, 409, "conflict", ""),  # or the code of its own
     (
         RequestDataTooBig,
         413,
@@ -51,11 +52,11 @@ def as_api_error(error: Exception) -> ApiError | None:
     """The answer to an error that is the caller's doing; None for one of ours."""
     if isinstance(error, ApiError):
         return error
-    if isinstance(error, OperationalError) and is_transient(error):
-        return ApiError(503, "busy", "The database is busy; call again in a moment.", {"Retry-After": "1"})
+    if isinstance(error, InterfaceError) or (isinstance(error, DatabaseError) and is_passing(error)):
+        return ApiError(503, "busy", "The database is busy or away; call again in a moment.", {"Retry-After": "1"})
     for kind, status, code, message in TABLE:
         if isinstance(error, kind):
-            return ApiError(status, code, message or str(error))
+            return ApiError(status, getattr(error, "code", code), message or str(error))
     return None
 
 

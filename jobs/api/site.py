@@ -14,16 +14,19 @@ from ninja.operation import Operation
 from ninja.parser import Parser
 
 from jobs import __version__
+from jobs.api import queue, worker
 from jobs.api.bodies import read_json
 from jobs.api.endpoint import not_allowed
 from jobs.api.errors import as_api_error, not_found
-from jobs.api.queue import routers
 from jobs.api.validation import refusal
+from jobs.lock_waits import lock_waits_limited
+from jobs.wire.names import VERSION_HEADER
 
 
 class JsonParser(Parser):
     def parse_body(self, request: HttpRequest) -> Any:
-        return read_json(request)
+        request.told = read_json(request)  # type: ignore[attr-defined]  # as it came, for jobs.wire to read
+        return request.told  # type: ignore[attr-defined]
 
 
 class JobyardApi(NinjaAPI):
@@ -34,15 +37,16 @@ class JobyardApi(NinjaAPI):
 api = JobyardApi(
     title="Jobyard",
     version=__version__,
-    description='The queue over HTTP. Errors are `{"error": {"code", "message"}}`: the code is for programs, the '
-    "message says what was wrong and what to do.",
+    description="The queue over HTTP, for programs and for remote workers. Errors are "
+    '`{"error": {"code", "message"}}`: the code is for programs, the message says what was wrong and what to do.',
     docs_url=None,  # ours needs no other site: jobs.api.docs_page
     openapi_url=None,
     urls_namespace="jobyard",
     parser=JsonParser(),
 )
-for router in routers:
-    api.add_router("/queue", router)
+for name, routers in (("queue", queue.routers), ("worker", worker.routers)):
+    for router in routers:
+        api.add_router(f"/{name}", router)
 
 
 @api.exception_handler(ValidationError)
@@ -74,6 +78,14 @@ def answer(request: HttpRequest, rest: str) -> HttpResponseBase:
     response = with_head(request, match.func, match.kwargs)
     if isinstance(response, HttpResponseNotAllowed):
         return not_allowed(request, sorted(response["Allow"].split(", "))).response()
+    return response
+
+
+def answer_worker(request: HttpRequest, rest: str) -> HttpResponseBase:
+    """The same for a remote worker. It tries again by itself, so nothing of it waits for a row lock without end."""
+    with lock_waits_limited():
+        response = answer(request, rest)
+    response[VERSION_HEADER] = __version__
     return response
 
 

@@ -1,4 +1,4 @@
-"""Where programs reach the queue and its live streams, and the page that documents how: include it in a project's urls.
+"""Where programs and remote workers reach the queue, its live streams, and the page that documents how: include it.
 
 What answers is loaded by the first call. Every command, workers too, reads the urls of a project in its checks, and
 would otherwise load django-ninja and pydantic: 12 MB and a fifth of a second that only a web server has use for.
@@ -18,6 +18,11 @@ from jobs.api.events.urls import urlpatterns as events
 @csrf_exempt  # the API makes the check itself: its callers read JSON
 def queue(request: HttpRequest, rest: str) -> HttpResponseBase:
     return loaded("site").answer(request, rest)
+
+
+@csrf_exempt  # workers have no cookies
+def worker(request: HttpRequest, rest: str) -> HttpResponseBase:
+    return loaded("site").answer_worker(request, rest)
 
 
 def document(request: HttpRequest) -> HttpResponseBase:
@@ -44,6 +49,7 @@ def loaded(name: str) -> Any:
 app_name = "jobs-api"
 urlpatterns = [
     re_path(r"^api/(?P<rest>queue(?s:/.*)?)$", queue, name="queue"),
+    re_path(r"^api/(?P<rest>worker(?s:/.*)?)$", worker, name="worker"),
     path("api/openapi.json", document, name="document"),
     path("api/docs", page, name="docs"),
     path("api/docs/<str:name>", asset, name="asset"),

@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import quote, unquote
 from uuid import uuid4
@@ -16,10 +17,16 @@ from django.conf import settings
 from jobs.conf import conf
 from jobs.exceptions import FolderRefused
 from jobs.handlers.base import ClaimRef
+from jobs.states import TERMINAL, Status
 
 logger = logging.getLogger("jobs.folders")
 
 FOR_US_ALONE = 0o700
+
+
+def ends_workdir() -> Collection[Status]:
+    """The states in which a job needs its directory no more. What failed may be kept for a look, or for a retry."""
+    return TERMINAL if conf.CLEANUP_PARTIAL_ON_FAILURE else [status for status in TERMINAL if status != Status.FAILED]
 
 
 def work_root(server: str = "") -> Path:

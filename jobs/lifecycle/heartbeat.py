@@ -13,6 +13,7 @@ from jobs.handlers.base import ClaimRef, Orders
 from jobs.lifecycle import events, grace
 from jobs.lifecycle.fence import ref_of
 from jobs.lifecycle.locked_job import LOCKED_FIELDS, LockedJob
+from jobs.lifecycle.new_job import check_text
 from jobs.lifecycle.sql.built_once import Statement, built_once, select, update
 from jobs.lifecycle.transition import locking
 from jobs.lifecycle.workers import MAX_FACTS, busy_or_idle, find
@@ -27,12 +28,13 @@ def heartbeat(
     *,
     capabilities: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
+    version: str | None = None,
 ) -> Orders:
     """Renew what is listed, also if its lease ran out and nobody took it. What is not mentioned stays as it is.
 
     The worker's own beat is committed first: whatever holds one of its jobs, it counts as alive.
     """
-    worker = beat(worker_id, capabilities, metadata)
+    worker = beat(worker_id, capabilities, metadata, version)
     held = renew(worker_id, claims)
     return Orders(
         cancel=tuple(ref for ref, job in held.items() if job.cancel_requested_at),
@@ -82,16 +84,23 @@ def renewal() -> Statement:
 
 
 @transactional
-def beat(worker_id: UUID, capabilities: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None) -> Worker:
+def beat(
+    worker_id: UUID,
+    capabilities: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    version: str | None = None,
+) -> Worker:
     worker = find(Worker.objects.select_for_update(no_key=True), worker_id)
     changes: dict[str, Any] = {"last_heartbeat": Now()}
     if worker.status != WorkerStatus.DISABLED:
         changes["status"] = busy_or_idle()
     if capabilities is not None:
-        facts = clean_json({**worker.capabilities, **capabilities}, MAX_FACTS)
-        changes |= {"capabilities": facts, "gpu": bool(facts.get("gpu"))}
+        facts = {**worker.capabilities, **capabilities}
+        changes |= {"capabilities": clean_json(facts, MAX_FACTS), "gpu": bool(facts.get("gpu"))}
     if metadata is not None:
         changes["metadata"] = clean_json({**worker.metadata, **metadata}, MAX_FACTS)
+    if version is not None:
+        changes["version"] = check_text("version", version, 50)
     Worker.objects.filter(pk=worker_id).update(**changes)
     if worker.status == WorkerStatus.OFFLINE:
         events.record([events.of_worker(worker, EventName.WORKER_ONLINE, "heartbeat received after it was offline")])

@@ -16,7 +16,8 @@ from jobs.lifecycle.clear import delete
 from jobs.lifecycle.forget_deliveries import forget
 from jobs.lifecycle.outputs.collect import collect_outputs
 from jobs.lifecycle.sweep import Sweep, Unstopped
-from jobs.models import Job, JobEvent, JobQuerySet, WebhookDelivery, Worker
+from jobs.lifecycle.worker_keys import VALID
+from jobs.models import Job, JobEvent, JobQuerySet, WebhookDelivery, Worker, WorkerKey
 from jobs.models.job_event import UNATTACHED
 from jobs.states import EventName, Status, WorkerStatus
 
@@ -101,14 +102,15 @@ def delete_traces(ids: Sequence[int]) -> int:
 
 @transactional
 def delete_gone_workers() -> int:
-    """Workers that are long gone and hold nothing; what they did keeps their names."""
+    """Workers that are long gone and hold nothing; what they did keeps their names. A valid key may bring one back."""
     cutoff = Now() - timedelta(seconds=conf.RETENTION_STALE_FOR)
     holding = Job.objects.filter(worker=OuterRef("pk"), status=Status.RUNNING)
+    has_key = WorkerKey.objects.filter(VALID, worker=OuterRef("pk"))
     gone = Worker.objects.annotate(seen=Coalesce("last_heartbeat", "registered_at")).filter(
-        ~Exists(holding), status=WorkerStatus.OFFLINE, seen__lt=cutoff
+        ~Exists(holding), ~Exists(has_key), status=WorkerStatus.OFFLINE, seen__lt=cutoff
     )
-    deleted, _ = gone.delete()
-    return deleted
+    _, deleted = gone.delete()
+    return deleted.get(Worker._meta.label, 0)  # not counting keys
 
 
 def old_webhooks() -> QuerySet[WebhookDelivery]:

@@ -16,7 +16,7 @@ from django.db.models.functions import Now as StatementNow
 
 from jobs.conf import conf
 from jobs.db import Now, transactional
-from jobs.lifecycle import counts, events, grace, limits, transition, turns, waiting
+from jobs.lifecycle import call_budget, counts, events, grace, limits, transition, turns, waiting
 from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
 from jobs.lifecycle.workers import refresh_status
 from jobs.models import Claim, Job, Worker
@@ -104,6 +104,7 @@ def tidy() -> None:
     """What must happen every minute or so, and is cheap: it comes along with the reaper."""
     counts.fold()
     turns.forget_old()
+    call_budget.forget_old()
     limits.sweep()
     transition.settle(waiting.mend())
     still_held = Job.objects.running().values("claim_id")

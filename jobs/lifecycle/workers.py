@@ -8,7 +8,7 @@ from django.db.models import Case, Count, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from jobs.db import Now, transactional
-from jobs.exceptions import InvalidInput, WorkerNotFound, WorkerNotGone
+from jobs.exceptions import InvalidInput, TooMuchTold, WorkerNotFound, WorkerNotGone
 from jobs.given import Among, GivenList
 from jobs.lifecycle import events, grace
 from jobs.lifecycle.new_job import check_queue, check_text
@@ -16,7 +16,7 @@ from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.together import Bound, run_together
 from jobs.models import Job, Worker, WorkerQuerySet
 from jobs.process_identity import ProcessIdentity
-from jobs.sanitise import clean_json
+from jobs.sanitise import clean_json, measured_json
 from jobs.states import LIVE_WORKER, EventName, Status, WorkerStatus, WorkerType
 
 MAX_FACTS = 10 * 1024
@@ -37,10 +37,7 @@ def register(
     metadata: Mapping[str, Any] | None = None,
 ) -> Worker:
     """Make a worker known. Each process is a new worker: the claims of its predecessor are not its own."""
-    if not check_text("worker name", name, 200).strip():
-        raise InvalidInput("A worker needs a name.")
-    if isinstance(slots, bool) or not isinstance(slots, int) or not 1 <= slots <= MOST_SLOTS:
-        raise InvalidInput(f"A worker has 1 to {MOST_SLOTS} slots, not {slots!r}.")
+    check_name(name)
     facts = clean_json(dict(capabilities or {}), MAX_FACTS)
     worker = Worker.objects.create(
         name=name,
@@ -51,7 +48,7 @@ def register(
         pid_namespace=process.pid_namespace,
         start_ticks=process.start_ticks,
         queues=[check_queue(queue) for queue in queues],
-        slots=slots,
+        slots=check_slots(slots),
         version=check_text("version", version, 50),
         gpu=bool(facts.get("gpu")),
         capabilities=facts,
@@ -62,6 +59,25 @@ def register(
     grace.ensure_service()
     events.record([events.of_worker(worker, EventName.WORKER_ONLINE, "registered")])
     return worker
+
+
+def check_name(name: str) -> None:
+    if not check_text("worker name", name, 200).strip():
+        raise InvalidInput("A worker needs a name.")
+
+
+def check_slots(slots: Any) -> int:
+    if isinstance(slots, bool) or not isinstance(slots, int) or not 1 <= slots <= MOST_SLOTS:
+        raise InvalidInput(f"A worker has 1 to {MOST_SLOTS} slots, not {slots!r}.")
+    return slots
+
+
+def check_facts(name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a remote worker tells of itself: refused, not cut, where it is too much."""
+    cleaned, size = measured_json(dict(facts), MAX_FACTS)
+    if size > MAX_FACTS:
+        raise TooMuchTold(name=name, limit=MAX_FACTS)
+    return cleaned
 
 
 def refresh_status(worker_ids: Collection[UUID | None]) -> None:

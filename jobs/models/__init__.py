@@ -2,6 +2,7 @@
 
 from jobs.models.alert import Alert, AlertReading, AlertTotal
 from jobs.models.api_token import ApiToken
+from jobs.models.call_budget import CallBudget
 from jobs.models.claim import Claim
 from jobs.models.dependency import Dependency, DependencyQuerySet
 from jobs.models.job import Job, JobQuerySet
@@ -17,12 +18,14 @@ from jobs.models.tally import MinuteTally, TotalTally
 from jobs.models.turn import Turn
 from jobs.models.webhook import DeliveryQuerySet, WebhookDelivery, WebhookHost, WebhookTry
 from jobs.models.worker import Worker, WorkerQuerySet
+from jobs.models.worker_key import WorkerKey
 
 __all__ = [
     "Alert",
     "AlertReading",
     "AlertTotal",
     "ApiToken",
+    "CallBudget",
     "Claim",
     "DeliveryQuerySet",
     "Dependency",
@@ -50,5 +53,6 @@ __all__ = [
     "WebhookHost",
     "WebhookTry",
     "Worker",
+    "WorkerKey",
     "WorkerQuerySet",
 ]

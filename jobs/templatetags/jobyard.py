@@ -133,5 +133,6 @@ def throughput(worker: Worker, now: datetime) -> str:
     if not all(isinstance(number, int) for number in counts):
         return ""  # a program of somebody else's says other things
     done, failed = counts
-    minutes = max(1.0, ((worker.last_heartbeat or now) - worker.registered_at).total_seconds() / 60)
+    began = worker.started_at or worker.registered_at
+    minutes = max(1.0, ((worker.last_heartbeat or now) - began).total_seconds() / 60)
     return f"{done:,} done" + (f", {failed:,} failed" if failed else "") + f", {per_minute(done / minutes)} / min"

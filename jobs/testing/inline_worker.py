@@ -9,6 +9,7 @@ from uuid import uuid4
 from django.db import connection
 
 from jobs.handlers.base import Answer, ClaimedJob, Outcome
+from jobs.handlers.folders import ends_workdir
 from jobs.models import JobEvent
 from jobs.states import EventName
 from jobs.testing.attempt import Desk, InlineAttempt, InlineContext
@@ -18,7 +19,7 @@ from jobs.worker.clerk import Clerk
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.endings import DECIDED
 from jobs.worker.execution import run_attempt, stopped
-from jobs.worker.housekeeping import ends_workdir, folders_of_this_process
+from jobs.worker.housekeeping import folders_of_this_process
 from jobs.worker.ledger import Ledger
 from jobs.worker.queue_client import ClaimOrder
 from jobs.worker.reporting import AttemptReporter

@@ -2,20 +2,22 @@
 
 import functools
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection, connections
+from django.db import DatabaseError, close_old_connections, connection, connections
 
 from jobs import __version__, tracing
 from jobs.alerts.sending import channels
 from jobs.alerts.watching import look_in_turn
 from jobs.conf import conf
+from jobs.db import is_passing
 from jobs.dispatch import link
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
+from jobs.handlers.folders import ends_workdir
 from jobs.lifecycle import claim as claiming
 from jobs.lifecycle import (
     fence,
@@ -32,12 +34,12 @@ from jobs.lifecycle import (
 from jobs.lifecycle import heartbeat as beating
 from jobs.lifecycle.periodic.sync import sync_with_code
 from jobs.lifecycle.periodic.tick import tick_once
+from jobs.lock_waits import lock_waits_limited
 from jobs.models import Worker
 from jobs.process_identity import this_process
 from jobs.selectors import deliveries, schedule
 from jobs.selectors.jobs import outside
 from jobs.webhooks.message import Delivery, Sent
-from jobs.worker.housekeeping import ends_workdir
 from jobs.worker.ledger import NEVER
 from jobs.worker.postgres_listener import PostgresListener
 from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
@@ -45,10 +47,7 @@ from jobs.worker.redis_listener import RedisListener
 
 P = ParamSpec("P")
 R = TypeVar("R")
-LOCK_WAIT_MS = 5000
 REST_EVERY = 1.0  # seconds: where connections are to be checked, that is a round trip
-HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
-PASSING = ("08", "25", "53", "57")  # classes: connection, transaction state (read only), resources, intervention
 
 
 def reconnecting(call: Callable[P, R]) -> Callable[P, R]:
@@ -66,38 +65,6 @@ def reconnecting(call: Callable[P, R]) -> Callable[P, R]:
             raise QueueUnavailable(str(error).strip()) from error
 
     return wrapped
-
-
-def is_passing(error: DatabaseError) -> bool:
-    """Whether the database is away, busy, or a standby now: the same call may pass later."""
-    if str(error).startswith("no such table"):
-        return False  # SQLite's way to say that the database is not migrated: waiting will not help
-    sqlstate = getattr(error.__cause__, "sqlstate", None) or ""
-    return isinstance(error, (OperationalError, InterfaceError)) or sqlstate[:2] in PASSING
-
-
-@contextmanager
-def lock_waits_limited() -> Iterator[None]:
-    """No thread of a worker waits for a row lock for good: after a while the statement fails and is tried again.
-
-    The limit is each transaction's own: behind a pooler, what is set for a session is passed on to strangers.
-    """
-    if connection.vendor != "postgresql":
-        yield
-        return
-    setattr(connection, HOW_TO_BEGIN, begin_with_limit)
-    try:
-        yield
-    finally:
-        delattr(connection, HOW_TO_BEGIN)
-
-
-def begin_with_limit() -> None:
-    """By one call, as BEGIN alone takes."""
-    level = connection.connection.isolation_level  # as OPTIONS may say
-    isolation = f" ISOLATION LEVEL {level.name.replace('_', ' ')}" if level else ""
-    with connection.cursor() as cursor:
-        cursor.execute(f"BEGIN{isolation}; SET LOCAL lock_timeout = '{LOCK_WAIT_MS}ms'")
 
 
 class DatabaseClient:

@@ -4,9 +4,10 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome
+from jobs.handlers.folders import ends_workdir
 from jobs.worker.clerk import Clerk
 from jobs.worker.display import Display
-from jobs.worker.housekeeping import Janitor, ends_workdir
+from jobs.worker.housekeeping import Janitor
 from jobs.worker.options import WorkerTally
 
 logger = logging.getLogger("jobs.worker")

@@ -4,16 +4,9 @@ import threading
 from collections.abc import Callable, Collection
 from typing import Any
 
-from jobs.conf import conf
 from jobs.handlers.base import ClaimRef
 from jobs.handlers.folders import Folders, work_root
 from jobs.process_identity import ProcessIdentity, proven_dead, this_process
-from jobs.states import TERMINAL, Status
-
-
-def ends_workdir() -> Collection[Status]:
-    """The states in which a job needs its directory no more. What failed may be kept for a look, or for a retry."""
-    return TERMINAL if conf.CLEANUP_PARTIAL_ON_FAILURE else [status for status in TERMINAL if status != Status.FAILED]
 
 
 class Janitor:

@@ -4,7 +4,6 @@ Only attempts count whose password was looked at: no refusal makes the wait long
 user has logged in lately, what strangers try elsewhere does not count: nobody locks a user out of a place they know.
 """
 
-import ipaddress
 import logging
 import unicodedata
 from datetime import datetime, timedelta
@@ -13,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils.crypto import salted_hmac
 
 from jobs.selectors.clock import database_now
+from jobs.web_address import network_of
 from project.login.models import LoginAttempt
 
 logger = logging.getLogger(__name__)
@@ -35,14 +35,14 @@ class TooManyFailures(Exception):
 
 def begin(name: str, address: str) -> LoginAttempt:
     """Note the attempt, which has failed until `succeeded` is told. It is counted with those that run beside it."""
-    attempt = LoginAttempt.objects.create(name=digest(folded(name)), address=digest(network(address)))
+    attempt = LoginAttempt.objects.create(name=digest(folded(name)), address=digest(network_of(address)))
     if attempt.pk % TIDY_EVERY == 0:
         tidy()
     wait = wait_of(attempt)
     if wait is None:
         return attempt
     attempt.delete()
-    logger.warning("log-in refused, too many failures address=%s", network(address))
+    logger.warning("log-in refused, too many failures address=%s", network_of(address))
     raise TooManyFailures(max(1, -(-int(wait.total_seconds()) // 60)))
 
 
@@ -78,17 +78,6 @@ def tidy() -> None:
 def folded(name: str) -> str:
     """Spellings that a person would take for the same name count together."""
     return unicodedata.normalize("NFKC", name).casefold().strip()
-
-
-def network(address: str) -> str:
-    """An IPv6 customer has 2^64 addresses or more: they count as one."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv6Address):
-        return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed, 64), strict=False))
-    return str(parsed)
 
 
 def digest(text: str) -> str:

@@ -7,6 +7,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from psycopg import IsolationLevel
 
+from jobs import lock_waits
 from jobs.handlers.base import Report
 from jobs.lifecycle.claim import claim
 from jobs.models import Job
@@ -21,7 +22,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> database_client.DatabaseClient:
     """A worker's client, impatient for the test's sake."""
-    monkeypatch.setattr(database_client, "LOCK_WAIT_MS", 50)
+    monkeypatch.setattr(lock_waits, "LOCK_WAIT_MS", 50)
     client = database_client.DatabaseClient("impatient", [])
     client.register()
     return client
@@ -63,7 +64,7 @@ def test_the_limit_is_the_transactions_own_and_comes_with_its_begin(level: Isola
     connection.ensure_connection()
     connection.connection.isolation_level = level
     try:
-        with CaptureQueriesContext(connection) as said, database_client.lock_waits_limited(), transaction.atomic():
+        with CaptureQueriesContext(connection) as said, lock_waits.lock_waits_limited(), transaction.atomic():
             inside = limit(), scalar("SHOW transaction_isolation")
     finally:
         connection.connection.isolation_level = None

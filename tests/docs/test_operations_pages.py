@@ -17,7 +17,7 @@ SPELT = {
     "jobs/models/ready_heads.py": ["WITH RECURSIVE"],
     "jobs/db.py": ["CLOCK_TIMESTAMP()", '"40P01", "40001", "55P03"'],
     "jobs/lifecycle/wake_up.py": ["pg_notify"],
-    "jobs/worker/database_client.py": ["SET LOCAL lock_timeout"],
+    "jobs/lock_waits.py": ["SET LOCAL lock_timeout"],
     "jobs/lifecycle/sweep.py": ["pg_settings"],
     "jobs/selectors/changes.py": ["pg_current_snapshot()", "age("],
     "jobs/selectors/transactions.py": ["pg_stat_activity", "PG_BACKEND_PID()"],

@@ -29,7 +29,7 @@ from jobs.models import (
     WebhookDelivery,
     Worker,
 )
-from jobs.states import ACTIVE, Status
+from jobs.states import ACTIVE, Status, WorkerType
 from tests.factories import job_in, make_job, make_periodic, make_worker
 
 pytestmark = pytest.mark.django_db
@@ -182,6 +182,13 @@ def test_a_user_has_each_name_of_a_token_once():  # token_name_once_per_user
         ApiToken.objects.create(user=user, name="backups", prefix="p", digest="d")
     other = ApiToken.objects.create(user=anna, name="other", prefix="p", digest="d")
     assert_refused(ApiToken.objects.filter(pk=other.pk), "token_name_once_per_user|apitoken.user_id", name="backups")
+
+
+def test_a_remote_worker_has_its_name_alone():  # remote_worker_name_once
+    make_worker("box")
+    make_worker("box", worker_type=WorkerType.REMOTE)
+    other = make_worker("other", worker_type=WorkerType.REMOTE)
+    assert_refused(Worker.objects.filter(pk=other.pk), "remote_worker_name_once|worker.name", name="box")
 
 
 @pytest.mark.parametrize("changes", [{"enabled": False}, {"gone_at": MOMENT}])

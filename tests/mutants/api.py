@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-ADMISSION, WHO, TOKENS = "jobs/api/admission.py", "jobs/api/authentication.py", "jobs/selectors/api_tokens.py"
+ADMISSION, WHO, SECRETS = "jobs/api/admission.py", "jobs/api/authentication.py", "jobs/models/secret.py"
 ACCESS, BEARERS, ERRORS = ("tests/api/test_access.py",), ("tests/api/test_tokens.py",), ("tests/api/test_errors.py",)
 BULK, ACTIONS, READS = "jobs/api/queue/bulk.py", ("tests/api/test_actions.py",), ("tests/api/test_reads.py",)
 DEPTH = '"pending": depth.pending + depth.scheduled,'
@@ -15,7 +15,7 @@ MUTANTS = [
     Mutant("admit: no CSRF token needed", ADMISSION, "if caller.by_cookie and request", "if False and request", ACCESS),
     Mutant("admit: any type of body", ADMISSION, "if only_type and length_of(request):", "if False:", ACCESS),
     Mutant("admit: any size of body", ADMISSION, "if largest and length > largest:", "if False:", ERRORS),
-    Mutant("token: the prefix is enough", TOKENS, "if is_secret_of(token.digest, text)]", "]", BEARERS),
+    Mutant("token: the prefix is enough", SECRETS, "if is_secret_of(row.digest, text)]", "]", BEARERS),
     Mutant("token: revoked and expired ones count", WHO, "    if token.problem:", "    if False:", BEARERS),
     Mutant("token: of an inactive user", WHO, "if not token.user.is_active:", "if False:", BEARERS),
     Mutant("token: a wrong one falls back to the session", WHO, NONE, SESSION, BEARERS),

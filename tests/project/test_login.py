@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from jobs.selectors.clock import database_now
+from jobs.web_address import network_of
 from project.login import limits
 from project.login.models import LoginAttempt
 
@@ -111,7 +112,7 @@ def test_others_cannot_lock_a_user_out_of_a_place_where_they_have_logged_in():
     ],
 )
 def test_an_ipv6_network_counts_as_one_address(one, other, same):
-    assert (limits.network(one) == limits.network(other)) is same
+    assert (network_of(one) == network_of(other)) is same
 
 
 def test_attempts_that_run_beside_each_other_are_counted():

@@ -1,0 +1,8 @@
+"""The queue for remote workers: they register once, start, beat, claim, report and finish over HTTP.
+
+A worker is known by its key. Every call may be repeated: the second one changes nothing and is answered alike.
+"""
+
+from jobs.api.worker import beating, finishing, job_calls, registering
+
+routers = (registering.router, beating.router, finishing.router, job_calls.router)

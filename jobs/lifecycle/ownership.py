@@ -1,0 +1,38 @@
+"""Which claims a worker may speak of: those on jobs it holds, and those it once made."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from jobs.handlers.base import ClaimRef
+from jobs.models import Claim, Job, JobEvent
+
+
+def owned(worker_id: UUID, claims: Collection[ClaimRef]) -> set[ClaimRef]:
+    """A job that the worker holds is its own, whatever claim it names: the fence will say that it is the wrong one.
+
+    Of the others, claims that it made: their jobs may have gone on to somebody else, or have ended.
+    """
+    held = set(
+        Job.objects.with_ids({claim.job_id for claim in claims}).filter(worker=worker_id).values_list("pk", flat=True)
+    )
+    mine = {claim for claim in claims if claim.job_id in held}
+    return mine | once_made(worker_id, set(claims) - mine) if len(mine) < len(set(claims)) else mine
+
+
+def once_made(worker_id: UUID, claims: Collection[ClaimRef]) -> set[ClaimRef]:
+    """By the claim call while that is remembered, or by what the history says."""
+    exist = set(Job.objects.with_ids({claim.job_id for claim in claims}).values_list("pk", flat=True))
+    ids = {claim.claim_id for claim in claims}
+    made = set(Claim.objects.filter(pk__in=ids, worker_id=worker_id).values_list("pk", flat=True))
+    told = set(
+        JobEvent.objects.filter(job_id__in=exist, claim_id__in=ids - made, worker_id=worker_id).values_list(
+            "job_id", "claim_id"
+        )
+    )
+    return {claim for claim in claims if claim.job_id in exist and (claim.claim_id in made or tuple(claim) in told)}
+
+
+def once_had(worker_id: UUID, job_ids: Collection[int]) -> set[int]:
+    """Of these jobs, those in whose history the worker is."""
+    had = JobEvent.objects.filter(job_id__in=job_ids, worker_id=worker_id, claim_id__isnull=False)
+    return {job_id for job_id in had.values_list("job_id", flat=True).distinct() if job_id is not None}

@@ -1,0 +1,33 @@
+"""No row lock is waited for without end: after a while the statement fails, and its transaction is tried again."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+
+LOCK_WAIT_MS = 5000
+HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
+
+
+@contextmanager
+def lock_waits_limited() -> Iterator[None]:
+    """For a thread of a worker, or one that answers it. Not for one that is inside a transaction already.
+
+    The limit is each transaction's own: behind a pooler, what is set for a session is passed on to strangers.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    setattr(connection, HOW_TO_BEGIN, begin_with_limit)
+    try:
+        yield
+    finally:
+        delattr(connection, HOW_TO_BEGIN)
+
+
+def begin_with_limit() -> None:
+    """By one call, as BEGIN alone takes."""
+    level = connection.connection.isolation_level  # as OPTIONS may say
+    isolation = f" ISOLATION LEVEL {level.name.replace('_', ' ')}" if level else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"BEGIN{isolation}; SET LOCAL lock_timeout = '{LOCK_WAIT_MS}ms'")
