@@ -1,10 +1,60 @@
-"""Database connections of threads that run handlers, whatever those leave behind."""
+"""Database connections of a worker: a silent one is given up, an unclean one is not built upon."""
 
 from contextlib import suppress
+from math import ceil
+from typing import Any
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from psycopg.pq import TransactionStatus
+
+from jobs.conf import conf
+
+SHORTEST_SILENCE = 2.0  # seconds
+PROBES = 3
+
+
+def notice_silence() -> None:
+    """Who is switched off, or forgotten by a firewall, says nothing, ever: without this, TCP waits for hours.
+
+    For all connections that this process and its children will open; what a project's OPTIONS say comes first.
+    """
+    for wrapper in connections.all():
+        if wrapper.vendor == "postgresql":
+            shared = wrapper.settings_dict  # by the connections of all threads
+            shared["OPTIONS"] = silence_options() | shared.get("OPTIONS", {})
+    connection_created.connect(let_server_notice_silence)
+
+
+def silence_options() -> dict[str, Any]:
+    """Of libpq. A heartbeat's length of silence is enough: there is time for another one before a lease ends."""
+    return {
+        "connect_timeout": ceil(longest_silence()),
+        "keepalives_idle": probe_every(),
+        "keepalives_interval": probe_every(),
+        "keepalives_count": PROBES,
+        "tcp_user_timeout": int(1000 * longest_silence()),
+    }
+
+
+def let_server_notice_silence(connection: BaseDatabaseWrapper, **signal: Any) -> None:
+    """Else a machine that loses its power in a transaction keeps its rows locked, and no reaper could take them."""
+    if connection.vendor == "postgresql":
+        every = probe_every()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SET tcp_keepalives_idle = {every}; SET tcp_keepalives_interval = {every}; "
+                f"SET tcp_keepalives_count = {PROBES}"
+            )
+
+
+def longest_silence() -> float:
+    return max(SHORTEST_SILENCE, conf.HEARTBEAT_INTERVAL)
+
+
+def probe_every() -> int:
+    return ceil(longest_silence() / PROBES)
 
 
 def clean_connections() -> bool:

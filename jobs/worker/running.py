@@ -13,6 +13,7 @@ from jobs.exceptions import InvalidInput
 from jobs.handlers.registry import registry
 from jobs.worker.capabilities import capabilities
 from jobs.worker.child import child_main
+from jobs.worker.connections import notice_silence
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.display import Display
 from jobs.worker.housekeeping import folders_of_this_process
@@ -31,6 +32,7 @@ def run_worker(
     check_kinds()
     if server is None:
         check_at_start()
+        notice_silence()
     connections.close_all()
     settle_memory()
     folders = folders_of_this_process(server.url if server else "")

@@ -42,6 +42,13 @@ def long(ctx: Context, history: str, gate: str) -> str:
     return "done"
 
 
+@handler("app.filling")
+def filling(ctx: Context, history: str, gate: str) -> None:
+    """Writes to a disk that has no room."""
+    note(history, "start", ctx)
+    Path("/dev/full").write_bytes(b"x")
+
+
 @handler("app.chatty")
 def chatty(ctx: Context, history: str, gate: str) -> None:
     """Reports for ever: only an order ends it."""

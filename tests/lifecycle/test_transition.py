@@ -47,7 +47,7 @@ def test_every_job_moved_has_its_own_event():
     jobs = [make_job(), make_job()]
     move(lock(Job.objects.all()), Status.CANCELLED, EventName.CANCELLED, reason="both")
     events = JobEvent.objects.filter(name="cancelled", reason="both")
-    assert sorted(events.values_list("job_id", flat=True)) == [job.pk for job in jobs]
+    assert list(events.order_by("job_id").values_list("job_id", flat=True)) == [job.pk for job in jobs]
 
 
 def test_no_jobs_is_no_move():

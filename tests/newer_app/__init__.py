@@ -1,0 +1,1 @@
+"""An app that only the newer release has."""
