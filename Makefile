@@ -6,7 +6,7 @@ BIN := .venv/bin
 MANAGE := DEBUG=1 $(BIN)/python manage.py
 READY := .venv/.ready
 
-.PHONY: help setup demo serve test check check-types check-rest format docs mutants repeat soak bench clean
+.PHONY: help setup demo serve test check check-types check-rest format docs mutants repeat soak chaos bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,8 +30,9 @@ serve: $(READY) ## web admin, worker and reaper in one terminal; Ctrl-C stops th
 	@PORT=$${PORT:-$$($(BIN)/python -m project.ports)} && echo "Open http://127.0.0.1:$$PORT/" && \
 		DEBUG=1 PATH="$(CURDIR)/$(BIN):$$PATH" PORT=$$PORT $(BIN)/honcho start
 
-test: check ## all checks, then the whole suite on SQLite and on PostgreSQL
+test: check ## all checks, the whole suite on SQLite and on PostgreSQL, a minute of chaos
 	@DEBUG=1 $(BIN)/python -m tests.engines
+	@DEBUG=1 $(BIN)/python -m tests.engines postgres tests/chaos/test_chaos.py
 	@$(MAKE) --no-print-directory test-django6
 
 check: $(READY) ## format, lint, types, layers, Django checks, migrations
@@ -97,6 +98,9 @@ repeat: $(READY) ## the tests with real worker processes, TIMES=20 times in a ro
 
 soak: $(READY) ## the state machine with many more examples (minutes)
 	@DEBUG=1 JOBYARD_EXAMPLES=$${EXAMPLES:-2000} $(BIN)/python -m tests.engines tests/contract
+
+chaos: $(READY) ## everything goes wrong at once, for SECONDS=60, by SEED=1; says whether all promises were kept
+	@DEBUG=1 $(BIN)/python -m tests.chaos --keep --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1)
 
 bench: $(READY) ## the figures of docs/performance.md, on a private PostgreSQL
 	@DEBUG=1 $(BIN)/python -m benchmarks.run $(if $(QUICK),--quick)

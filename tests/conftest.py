@@ -1,5 +1,6 @@
 """What every test shares: the two engines, and a clean registry of kinds."""
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ LONGEST = (
     "videos/test_crashes", "videos/test_transcode", "project/test_demo", "project/test_wheel", "worker/test_stubborn",
     "worker/test_crashes", "worker/test_runworker", "commands/test_endless", "contract/", "plans/", "browser/",
 )  # fmt: skip
+ALONE = ("chaos/test_chaos",)  # would be in the way of all that run beside it: `make test` has a step of its own for it
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
 
 
@@ -33,7 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """The suite runs once on each engine: leave out what is about the other one, and do once what is about neither."""
     on_postgres = connection.vendor == "postgresql"
     is_left_out = is_left_out_on_postgres if on_postgres else is_left_out_on_sqlite
-    if left_out := {item for item in items if is_left_out(item)}:
+    if left_out := {item for item in items if is_left_out(item) or is_for_later(item)}:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: not place_of(item).startswith(LONGEST))
@@ -41,6 +43,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def place_of(item: pytest.Item) -> str:
     return item.path.relative_to(HERE).as_posix()
+
+
+def is_for_later(item: pytest.Item) -> bool:
+    return "PYTEST_XDIST_WORKER" in os.environ and place_of(item).startswith(ALONE)
 
 
 def is_left_out_on_sqlite(item: pytest.Item) -> bool:

@@ -3,20 +3,26 @@
 import os
 import time
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from django.apps import AppConfig
 from django.utils import timezone
 
 OFF = float(os.environ.get("CLOCK_IS_OFF", "600"))
+FILE = os.environ.get("CLOCK_FILE")
 tell_time, tell_moment = time.time, timezone.now
 
 
+def off() -> float:
+    return float(Path(FILE).read_text() or 0) if FILE else OFF
+
+
 def wrong_time() -> float:
-    return tell_time() + OFF
+    return tell_time() + off()
 
 
 def wrong_moment() -> datetime:
-    return tell_moment() + timedelta(seconds=OFF)
+    return tell_moment() + timedelta(seconds=off())
 
 
 class WrongClock(AppConfig):

@@ -1,0 +1,67 @@
+"""What is told of a run: how much was broken, how soon it was well again, and whether all promises were kept."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from tests.chaos.nemesis import FAULTS
+from tests.chaos.story import Story
+
+TAKES_WORK_AWAY = ("kill -9 of a worker", "worker stopped", "packets dropped")
+MOST_SHOWN = 20
+
+
+def recoveries(story: Story) -> list[float]:
+    """From the end of each fault until the next job was completed."""
+    completed = sorted(event.at for event in story.events if event.name == "completed")
+    found = []
+    for line in story.said("healed"):
+        at = bisect_left(completed, line.at)
+        if at < len(completed):
+            found.append(completed[at] - line.at)
+    return found
+
+
+def rescues(story: Story) -> tuple[list[float], list[float]]:
+    """From the fault that befell its worker until a job was taken back, and from then until it ran again."""
+    faults = [line for line in story.lines if line.what in TAKES_WORK_AWAY]
+    taken_back, run_again = [], []
+    for events in story.of_job.values():
+        for event, later in pairwise(events):
+            befell = [line.at for line in faults if line.who == event.worker and line.at <= event.at]
+            if event.name == "reaped" and befell:
+                taken_back.append(event.at - befell[-1])
+                run_again += [later.at - event.at] if later.name == "claimed" else []
+    return taken_back, run_again
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
+
+
+def told_times(name: str, values: Sequence[float]) -> str:
+    if not values:
+        return f"{name}: did not happen"
+    half, most = percentile(values, 50), percentile(values, 99)
+    return f"{name}: median {half:.2f} s, p99 {most:.2f} s ({len(values)})"
+
+
+def report(story: Story, seed: int, seconds: float, notes: Sequence[str], problems: Sequence[str]) -> Iterator[str]:
+    broken = Counter(line.what for line in story.lines if line.what in FAULTS)
+    statuses, events = Counter(job.status for job in story.jobs), Counter(event.name for event in story.events)
+    yield f"seed {seed}, {seconds:g} s, {sum(broken.values())} faults:"
+    yield from (f"  {times:4} {name}" for name, times in sorted(broken.items()))
+    yield from notes
+    yield f"{len(story.jobs)} jobs: " + ", ".join(f"{number} {status}" for status, number in sorted(statuses.items()))
+    yield f"{len(story.said('start'))} executions, {events['claimed']} claims, " + ", ".join(
+        f"{events[name]} {name}" for name in ("reaped", "released", "retrying", "requeued", "cancelled")
+    )
+    yield told_times("work went on after a fault", recoveries(story))
+    taken_back, run_again = rescues(story)
+    yield told_times("a job of a worker that was lost was taken back", taken_back)
+    yield told_times("and, from then, ran again", run_again)
+    yield from (f"WRONG: {problem}" for problem in problems[:MOST_SHOWN])
+    if len(problems) > MOST_SHOWN:
+        yield f"… and {len(problems) - MOST_SHOWN} more"
+    yield "verdict: " + (f"{len(problems)} promises broken" if problems else "every promise kept")
