@@ -1,0 +1,69 @@
+"""Workers that run no handlers: threads, each with a connection of its own, that claim and finish until told to stop.
+
+`python -m benchmarks.claimers THREADS FILE`: into the file goes a line for each claim: when, how long, how many jobs.
+"""
+
+import json
+import random
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO
+
+import django
+
+LIMITS, WEIGHTS = (1, 10, 100), (6, 3, 1)
+stop = threading.Event()
+writing = threading.Lock()
+
+
+def work(number: int, file: IO[str]) -> None:
+    from django.db import connection
+
+    from jobs.lifecycle.workers import register
+    from jobs.process_identity import this_process
+
+    worker = register(f"load-{number}", this_process(), queues=["load"], slots=max(LIMITS))
+    chance = random.Random(number)
+    try:
+        while not stop.is_set():
+            (limit,) = chance.choices(LIMITS, WEIGHTS)
+            seconds, jobs = claim_and_finish(worker, limit)
+            with writing:
+                file.write(json.dumps([time.time(), seconds, jobs]) + "\n")
+            if not jobs:
+                stop.wait(0.1)
+    finally:
+        connection.close()
+
+
+def claim_and_finish(worker: object, limit: int) -> tuple[float, int]:
+    from jobs.handlers.base import Outcome
+    from jobs.lifecycle.claim import claim
+    from jobs.lifecycle.finish import finish
+
+    began = time.perf_counter()
+    taken = claim(worker, ["load"], limit)  # type: ignore[arg-type]  # a Worker, once Django is set up
+    seconds = time.perf_counter() - began
+    if taken:
+        answers = finish([Outcome.completed(job.claim, {"size": len(job.payload["text"])}) for job in taken])
+        assert all(answer.refused is None for answer in answers), "an outcome was refused"
+    return seconds, len(taken)
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    django.setup()
+    first, threads, path = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+    with path.open("a", buffering=1) as file:
+        workers = [threading.Thread(target=work, args=[first + number, file]) for number in range(threads)]
+        for each in workers:
+            each.start()
+        for each in workers:
+            each.join()
+
+
+if __name__ == "__main__":
+    main()
