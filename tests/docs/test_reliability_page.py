@@ -1,0 +1,45 @@
+"""Every fault has its id, its promise, and tests that exist and run on one engine at least."""
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^\| (F\d\d) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+ENGINES = ("", "postgres://nobody@127.0.0.1:1/none")  # nothing is run: nobody connects
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    return ROW.findall((ROOT / "docs" / "reliability.md").read_text())
+
+
+def collected(files: list[str], database: str) -> set[str]:
+    """What pytest would run of these files on an engine."""
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    environment |= {"DATABASE_URL": database} if database else {}
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *files]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
+    return {line.partition("[")[0].removeprefix("tests/") for line in done.stdout.splitlines() if "::" in line}
+
+
+def test_ids_are_numbered_without_a_gap():
+    assert [number for number, *_ in rows()] == [f"F{number:02}" for number in range(1, len(rows()) + 1)]
+    assert len(rows()) >= 40
+
+
+@pytest.mark.once
+def test_every_fault_has_tests_and_they_are_run():
+    named = {number: set(re.findall(r"`([^`]+)`", tests)) for number, _, _, tests in rows()}
+    assert all(named.values())
+    files = sorted({f"tests/{test.partition('::')[0]}" for tests in named.values() for test in tests})
+    with ThreadPoolExecutor() as pool:
+        runs = set().union(*pool.map(partial(collected, files), ENGINES))
+    missing = {number: tests - runs for number, tests in named.items() if tests - runs}
+    assert missing == {}
