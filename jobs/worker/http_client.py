@@ -47,8 +47,8 @@ class HttpClient:
         self.connection = HttpConnection(server)
         self._started: Started | None = None
         self._next_due_in: float | None = None
-        self._token: Any = None
         self._told_version = ""
+        self._signed_off = False
 
     @property
     def started(self) -> Started:
@@ -139,6 +139,7 @@ class HttpClient:
         return HttpListener(self._hear) if self.started.longest_wait else None
 
     def sign_off(self) -> None:
+        self._signed_off = True
         self._call("POST", "stop", {})
 
     def rest(self) -> None:
@@ -175,9 +176,7 @@ class HttpClient:
 
     def _hear(self) -> Collection[str]:
         wait = min(self.started.longest_wait, LONGEST_WAIT)
-        message = {"queues": list(self.queues), "wait": wait, "since": self._token}
-        answer = self._call("POST", "listen", message, timeout=wait + ANSWER)
-        self._token = answer.get("token") if isinstance(answer, dict) else None
+        answer = self._call("POST", "listen", {"queues": list(self.queues), "wait": wait}, timeout=wait + ANSWER)
         return self._read(list_of(codecs.TEXT), answer, "queues")
 
     def _about(self, claim: ClaimRef, method: str, verb: str, message: Any = None) -> Any:
@@ -191,7 +190,9 @@ class HttpClient:
         """A server that has forgotten this process is told again who we are."""
         try:
             return self.connection.call(method, path, message, **options)
-        except NotStarted:
+        except NotStarted as error:
+            if self._signed_off:  # a heartbeat that comes late must not start the worker again
+                raise QueueUnavailable(str(error)) from None
             self.register()
         try:
             return self.connection.call(method, path, message, **options)

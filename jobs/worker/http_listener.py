@@ -1,15 +1,21 @@
 """Hears over HTTP that work arrived: the server answers a call when there is some, or after a while without."""
 
+import time
 from collections.abc import Callable, Collection
 from types import TracebackType
 
+AT_ONCE = 0.2  # seconds
+FIRST_REST, LONGEST_REST = 0.05, 1.0
+
 
 class HttpListener:
-    shared = False
+    # The server says what is there, not what has just come: who has no room would hear of the same jobs without end.
+    shared = True
     patience = 0.0  # a call that waits for work may take long, and nothing is lost if nobody waits for its end
 
     def __init__(self, ask: Callable[[], Collection[str]]) -> None:
         self._ask = ask
+        self._rest = 0.0
 
     def __enter__(self) -> "HttpListener":
         return self
@@ -18,5 +24,15 @@ class HttpListener:
         pass
 
     def wait(self, seconds: float, most: int = 1) -> Collection[str]:
-        """As long as the server lets us: a call each second would be a burden to it."""
-        return self._ask()
+        """As long as the server lets us: a call each second would be a burden to it. Zero seconds: no call at all.
+
+        Whoever is told again and again at once of jobs that are not for it asks less and less often.
+        """
+        if seconds <= 0:
+            return ()
+        time.sleep(self._rest)
+        began = time.monotonic()
+        heard = self._ask()
+        again = bool(heard) and time.monotonic() - began < AT_ONCE
+        self._rest = min(max(2 * self._rest, FIRST_REST), LONGEST_REST) if again else 0.0
+        return heard

@@ -1,6 +1,5 @@
 """The server of a remote worker: where it is, and what says who we are. Can be passed on to other processes."""
 
-import logging
 import os
 import stat
 from dataclasses import dataclass, field
@@ -14,7 +13,6 @@ from jobs.exceptions import InvalidInput
 from jobs.web_address import BadAddress, parse
 from jobs.wire.names import ADDRESS
 
-logger = logging.getLogger("jobs.worker")
 FOR_OTHERS = stat.S_IRWXO
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 

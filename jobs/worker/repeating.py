@@ -39,6 +39,7 @@ class Repeating(threading.Thread):
         pause = self.pause()
         try:
             while not self.is_over_after(pause):
+                self._retry_in = 0.0
                 went_well = [self.survive(step) for step in self.steps()]
                 pause = self.pause() if all(went_well) else self.pause_after_failure()
         finally:

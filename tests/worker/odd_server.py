@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 
 @dataclass
@@ -80,9 +80,11 @@ class OddServer:
         return Handler
 
 
+Some = TypeVar("Some", bound=OddServer)
+
+
 @contextmanager
-def odd_server() -> Iterator[OddServer]:
-    server = OddServer()
+def odd_server(server: Some) -> Iterator[Some]:
     thread = threading.Thread(target=server.httpd.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:

@@ -23,7 +23,7 @@ KEY = new_secret("worker").text
 
 @pytest.fixture
 def server() -> Iterator[OddServer]:
-    with odd_server() as server:
+    with odd_server(OddServer()) as server:
         yield server
 
 
