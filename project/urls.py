@@ -7,7 +7,12 @@ from django.views.generic import RedirectView
 
 from project.login.forms import LimitedForm
 
-log_in = LoginView.as_view(template_name="admin/login.html", authentication_form=LimitedForm, next_page="videos:list")
+log_in = LoginView.as_view(
+    template_name="admin/login.html",
+    authentication_form=LimitedForm,
+    next_page="videos:list",
+    extra_context={"title": "Log in"},
+)
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),

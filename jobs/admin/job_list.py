@@ -15,7 +15,7 @@ from jobs.selectors.limits import why_waiting
 from jobs.states import Status
 
 PAGE = 50
-NOTHING = JobPage([], None, None, None, [])
+NOTHING = JobPage([], None, None, None, None, [])
 
 
 def list_context(request: HttpRequest, form: FilterForm) -> dict[str, Any]:
@@ -29,6 +29,7 @@ def list_context(request: HttpRequest, form: FilterForm) -> dict[str, Any]:
         "rows": [(job, told_time(job, now), waits.get(job.pk, "")) for job in page.jobs],
         "shown": ",".join(str(job.pk) for job in page.jobs),
         "known": page.known,
+        "reached": page.reached,
         "query": form.query(),
         "filtered": bool(form.given()),
         "newest": form.query() if request.GET.get("before") or request.GET.get("after") else None,

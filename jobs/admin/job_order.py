@@ -12,8 +12,9 @@ from jobs.admin.job_filter import FilterForm
 from jobs.exceptions import InvalidInput
 from jobs.lifecycle.new_job import check_priority, check_queue
 from jobs.lifecycle.selection import BATCH
-from jobs.selectors.job_pages import matching, newest_id, number_by_state
+from jobs.selectors.job_pages import matching, number_by_state
 from jobs.selectors.jobs import JobFilter
+from jobs.selectors.walking import newest_id
 
 PATIENCE = 20.0  # seconds that one request may take; what is left then is asked about again
 LARGEST_ID = 2**63 - 1

@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models.functions import Now as StatementNow
 
 from jobs.db import Now, transactional
-from jobs.lifecycle import events, transition
+from jobs.lifecycle import counts, events, transition
+from jobs.lifecycle.sql.together import run_together
 from jobs.models import Job, WebhookDelivery
 from jobs.states import DeliveryStatus, EventName
 
@@ -58,7 +59,11 @@ def lock_jobs(job_ids: Iterable[int]) -> dict[int, Job]:
 def tell_history(
     jobs: Mapping[int, Job], rows: Sequence[WebhookDelivery], status: DeliveryStatus, reasons: Reasons
 ) -> None:
-    """Not of progress: there would be too much of it."""
+    """All are tallied; history is not told of progress: there would be too much of it."""
+    if not rows:
+        return
+    tallies = counts.untimed(EVENTS[status], ((row.queue, row.kind) for row in rows))
+    run_together(list(counts.noted({}, tallies)))
     events.record(
         events.of_job(jobs[row.job_id], EVENTS[status], reason=f"{row.event} to {row.host}: {reasons[row.pk]}")
         for row in rows

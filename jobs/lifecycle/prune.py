@@ -15,6 +15,7 @@ from jobs.lifecycle import breaker, counts, events, hooks, transition, turns
 from jobs.lifecycle.clear import delete
 from jobs.lifecycle.forget_deliveries import forget
 from jobs.lifecycle.outputs.collect import collect_outputs
+from jobs.lifecycle.sql.together import run_together
 from jobs.lifecycle.sweep import Sweep, Unstopped
 from jobs.lifecycle.worker_keys import VALID
 from jobs.models import Job, JobEvent, JobQuerySet, WebhookDelivery, Worker, WorkerKey
@@ -50,6 +51,7 @@ def prune_once(go_on: Unstopped = lambda: True) -> PruneResult:
         breaker.forget_old()
         counts.fold()
         counts.forget_minutes(conf.RETENTION_STATISTICS)
+        counts.forget_queues()
     return result
 
 
@@ -75,10 +77,11 @@ def ended_before(status: Status, retention: timedelta) -> JobQuerySet:
 def mark_stale(status: Status, ids: Sequence[int]) -> int:
     """Jobs whose hook fails stay, and are tried again with the next run. What somebody holds is not waited for."""
     locked = transition.lock(Job.objects.with_ids(ids).filter(status=status, stale_at=None), skip_locked=True)
-    jobs = hooks.passed(locked, "on_stale")
-    Job.objects.with_ids(job.pk for job in jobs).update(stale_at=Now())
-    events.record(events.of_job(job, EventName.STALE) for job in jobs)
-    return len(jobs)
+    ids = [job.pk for job in hooks.passed(locked, "on_stale")]
+    if ids:
+        Job.objects.with_ids(ids).update(stale_at=Now())
+        run_together([events.of_jobs(ids, EventName.STALE)])
+    return len(ids)
 
 
 def long_stale() -> JobQuerySet:

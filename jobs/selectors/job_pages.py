@@ -10,6 +10,7 @@ from django.db.models import Count, F, Value
 from jobs.models import Job, JobQuerySet
 from jobs.selectors.depth import counted
 from jobs.selectors.jobs import JobFilter, find_jobs
+from jobs.selectors.walking import walk
 from jobs.states import STORED_AS, TERMINAL, Bucket, ShownState, Status
 
 LARGE = ("payload", "result", "checkpoint", "last_traceback")
@@ -25,6 +26,7 @@ class JobPage:
     jobs: list[Job]
     newer: int | None  # the next page in that direction: what comes after this id
     older: int | None  # what comes before it
+    reached: int | None  # the id down (or up) to which was looked, where it stopped for want of time
     known: int | None  # how many match in all, where that can be said without counting
     queues: list[str]
 
@@ -32,12 +34,7 @@ class JobPage:
 def job_page(which: JobFilter, *, before: int | None = None, after: int | None = None, size: int = 50) -> JobPage:
     """The jobs before an id, after one, or the newest."""
     counts = counted()
-    found = in_order(find_jobs(which), few=is_few(which, counts), backwards=after is not None)
-    if before is not None:
-        found = found.filter(pk__lt=before)
-    if after is not None:
-        found = found.filter(pk__gt=after)
-    jobs = list(found.with_state().defer(*LARGE)[: size + 1])
+    jobs, reached = read(which, counts, before, after, size + 1)
     more, jobs = len(jobs) > size, jobs[:size]
     if after is not None:
         jobs.reverse()
@@ -45,11 +42,34 @@ def job_page(which: JobFilter, *, before: int | None = None, after: int | None =
     older = jobs and (more if after is None else True)
     return JobPage(
         jobs,
-        newer=jobs[0].pk if newer else None,
-        older=jobs[-1].pk if older else None,
+        newer=jobs[0].pk if newer else reached if after is not None else None,
+        older=jobs[-1].pk if older else reached if after is None else None,
+        reached=reached,
         known=known_number(which, counts),
         queues=sorted({queue for queue, _, _ in counts}),
     )
+
+
+def read(
+    which: JobFilter, counts: list[tuple[str, str, int]], before: int | None, after: int | None, size: int
+) -> tuple[list[Job], int | None]:
+    """The jobs, from where the page begins; and how far was looked, if not to the end."""
+    found = find_jobs(which).with_state().defer(*LARGE)
+    few = is_few(which, counts)
+    if not few and is_wide(which) and number_in(set(Status), None, counts) > FEW:
+        walked = walk(found, size, before=before, after=after)
+        return walked.jobs, walked.reached
+    found = in_order(found, few=few, backwards=after is not None)
+    if before is not None:
+        found = found.filter(pk__lt=before)
+    if after is not None:
+        found = found.filter(pk__gt=after)
+    return list(found[:size]), None
+
+
+def is_wide(which: JobFilter) -> bool:
+    """Whether it says more than ids: what the primary key alone does not find."""
+    return which != JobFilter(ids=which.ids) and not which.is_one
 
 
 def in_order(jobs: JobQuerySet, *, few: bool, backwards: bool) -> JobQuerySet:
@@ -91,7 +111,3 @@ def number_by_state(which: JobFilter, *, after: int, upto: int) -> Counter[str]:
     """Counts, one by one: for whoever is about to do something with all of them."""
     found: Any = find_jobs(which).filter(pk__gt=after, pk__lte=upto).with_state().order_by()
     return Counter(dict(found.values_list("state").annotate(number=Count("pk"))))
-
-
-def newest_id() -> int:
-    return Job.objects.order_by("-pk").values_list("pk", flat=True).first() or 0

@@ -32,6 +32,11 @@ class JobFilter:
     newer_than: timedelta | None = None
     text: str = ""  # an id, or a part of the subject, the dedupe key or the error
 
+    @property
+    def is_one(self) -> bool:
+        """Whether the text is an id, which the primary key finds at once."""
+        return is_number(self.text)
+
 
 Words = tuple[str, ...]
 
@@ -85,10 +90,14 @@ def mentioning(text: str) -> Q:
     Whether there is such a job must not matter: who clears all that match would go on with what mentions its number.
     """
     check_text("text", text, 500)
-    if text.isascii() and text.isdecimal():
+    if is_number(text):
         return Q(pk=min(int(text), 2**63 - 1))
     text = text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
     return Q(subject__icontains=text) | Q(dedupe_key__icontains=text) | Q(last_error__icontains=text)
+
+
+def is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def any_of(conditions: Iterable[Q]) -> Q:

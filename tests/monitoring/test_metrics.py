@@ -12,10 +12,14 @@ from jobs.lifecycle.claim import claim
 from jobs.lifecycle.clear import clear
 from jobs.lifecycle.counts import fold
 from jobs.lifecycle.finish import complete, fail
+from jobs.lifecycle.prune import prune_once
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.reap import reap_once
+from jobs.lifecycle.record_deliveries import record_deliveries
+from jobs.lifecycle.take_deliveries import take_deliveries
 from jobs.models import Job
 from jobs.states import Status
+from jobs.webhooks.message import Sent
 from tests.factories import age, claimed, job_in, make_job, make_worker
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +66,37 @@ def test_counters_never_go_down(client: Client, folded):
     for event in ("completed", "failed"):
         assert value(client, "jobyard_events_total", queue="mail", kind="test.noop", event=event) == 1
     assert value(client, "jobyard_events_total", queue="mail", event="enqueued") == 2
+
+
+def test_attempts_that_were_used_up_are_counted_apart_from_other_failures(client: Client):
+    fail(claimed(queue="mail"), "broken", fatal=True)
+    fail(claimed(queue="mail", max_attempts=1), "broken")
+    assert value(client, "jobyard_events_total", queue="mail", event="failed") == 2
+    assert value(client, "jobyard_events_total", queue="mail", event="retries_exceeded") == 1
+
+
+@pytest.mark.parametrize(("delivered", "outcome"), [(True, "delivered"), (False, "failed")])
+def test_webhook_messages_are_counted_by_what_became_of_them(client: Client, settings, delivered, outcome):
+    settings.JOBS_WEBHOOK_TRIES = 1
+    complete(claimed(queue="mail", webhook_url="https://hooks.example.org/"))
+    [delivery] = take_deliveries(1, lambda host: 1)
+    record_deliveries([Sent(delivery, delivered, 200 if delivered else 500)])
+    told = [labels["outcome"] for name, labels, _ in samples(client) if name == "jobyard_webhooks_total"]
+    assert told == [outcome]
+    assert value(client, "jobyard_webhooks_total", queue="mail", kind="test.noop", outcome=outcome) == 1
+
+
+def test_a_queue_that_is_used_no_more_is_forgotten_and_no_other_is(client: Client):
+    for queue in ("once", "kept", "lately"):
+        complete(claimed(queue=queue))
+    age(9 * 86_400)
+    complete(claimed(queue="lately"))
+    clear(Job.objects.exclude(queue="kept"))
+    assert value(client, "jobyard_events_total", queue="once", event="completed") == 1
+    prune_once()
+    told = {labels["queue"] for name, labels, _ in samples(client) if name == "jobyard_events_total"}
+    assert told == {"kept", "lately"}
+    assert value(client, "jobyard_events_total", queue="lately", event="completed") == 2
 
 
 def test_histograms_are_cumulative(client: Client):

@@ -4,9 +4,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs.selectors import job_pages
-from jobs.selectors.job_pages import JobPage, job_page, matching, newest_id
+from jobs.selectors import job_pages, walking
+from jobs.selectors.job_pages import JobPage, job_page, matching
 from jobs.selectors.jobs import JobFilter
+from jobs.selectors.walking import newest_id
 from jobs.states import Status
 from tests.factories import job_in, make_job
 
@@ -83,3 +84,40 @@ def test_all_that_match_are_walked_in_order(five):
     make_job()
     assert matching(ALL, after=0, upto=upto, size=3) == upwards[:3]
     assert matching(ALL, after=upwards[2], upto=upto, size=3) == upwards[3:]
+
+
+@pytest.fixture
+def rare(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Two jobs among others, looked for by three ids at first, then six, twelve …; the newest first."""
+    monkeypatch.setattr(job_pages, "FEW", 0)
+    monkeypatch.setattr(walking, "FIRST_LOOK", 3)
+    made = [make_job(queue="rare" if number in (2, 17) else "q").pk for number in range(20)]
+    return [made[17], made[2]]
+
+
+def test_what_is_rare_is_found_look_by_look_down_and_up(rare):
+    which = JobFilter(queue="rare")
+    assert ids(job_page(which)) == rare
+    first = job_page(which, size=1)
+    assert (ids(first), first.older, first.reached) == (rare[:1], rare[0], None)
+    second = job_page(which, size=1, before=first.older)
+    assert (ids(second), second.newer, second.older) == (rare[1:], rare[1], None)
+    back = job_page(which, size=1, after=second.newer)
+    assert (ids(back), back.older) == (rare[:1], rare[0])
+
+
+def test_a_look_that_took_too_long_is_the_last_and_the_next_page_goes_on_from_there(rare, monkeypatch):
+    monkeypatch.setattr(walking, "PATIENCE", -1)
+    which, found, pages = JobFilter(text="nowhere"), list[int](), 0
+    page = job_page(which)
+    assert (page.jobs, page.reached) == ([], newest_id() + 1 - 3)
+    which = JobFilter(queue="rare")
+    page = job_page(which)
+    while page.older and pages < 20:
+        found, pages = found + ids(page), pages + 1
+        page = job_page(which, before=page.older)
+    assert found + ids(page) == rare
+    assert pages >= 5
+    assert page.reached is None
+    up = job_page(which, after=rare[1])
+    assert (up.jobs, up.newer, up.reached) == ([], rare[1] + 3, rare[1] + 3)

@@ -133,6 +133,7 @@ def test_what_is_rolled_back_was_not_tallied():
 def test_pruning_and_clearing_jobs_leaves_the_history(settings):
     complete(claimed())
     clear(Job.objects.get().pk)
+    make_job()
     assert events()["completed"] == 1
     settings.JOBS_RETENTION_STATISTICS = 3600
     fold()

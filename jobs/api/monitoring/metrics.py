@@ -27,9 +27,10 @@ from jobs.selectors.monitoring import Labels, Totals, last_reap, oldest_heartbea
 from jobs.selectors.overview import running_states
 from jobs.selectors.throughput import Times
 from jobs.selectors.workers import workers_by_status
-from jobs.states import AlertName, Bucket
+from jobs.states import AlertName, Bucket, EventName
 
 OF_JOBS = ("queue", "kind")
+WEBHOOK_OUTCOMES: dict[str, str] = {EventName.WEBHOOK_DELIVERED: "delivered", EventName.WEBHOOK_FAILED: "failed"}
 
 
 class QueueCollector(Collector):
@@ -58,12 +59,21 @@ def depths() -> Iterator[Metric]:
 def counters(since_ever: Totals) -> Iterator[Metric]:
     happened = CounterMetricFamily(
         "jobyard_events",
-        "What happened to jobs: enqueued, claimed, completed, failed, retrying, reaped …",
+        "What happened to jobs: enqueued, claimed, completed, failed, retrying, reaped, retries_exceeded …",
         labels=(*OF_JOBS, "event"),
     )
-    for labels, jobs in sorted(since_ever.events.items()):
-        happened.add_metric(labels, jobs)
+    webhooks = CounterMetricFamily(
+        "jobyard_webhooks",
+        "Webhook messages by what became of them: delivered, or failed, which is given up.",
+        labels=(*OF_JOBS, "outcome"),
+    )
+    for (queue, kind, event), number in sorted(since_ever.events.items()):
+        if event in WEBHOOK_OUTCOMES:
+            webhooks.add_metric((queue, kind, WEBHOOK_OUTCOMES[event]), number)
+        else:
+            happened.add_metric((queue, kind, event), number)
     yield happened
+    yield webhooks
     yield histogram("jobyard_wait_seconds", "How long jobs waited, from due to claimed.", since_ever.waits)
     yield histogram("jobyard_run_seconds", "How long attempts ran, from started to ended.", since_ever.runs)
 

@@ -12,8 +12,9 @@ from jobs.api.access import Access, caller_of
 from jobs.api.permissions import CLEAR_JOBS, OPERATE_JOBS
 from jobs.lifecycle.by_operator import Done, Ids, Said, do_clear, do_retry
 from jobs.lifecycle.selection import BATCH
-from jobs.selectors.job_pages import matching, newest_id
+from jobs.selectors.job_pages import matching
 from jobs.selectors.jobs import JobFilter
+from jobs.selectors.walking import newest_id
 from jobs.states import Status
 
 router = Router(tags=["Many jobs"])

@@ -1,5 +1,6 @@
 """`manage.py transcode`: add videos, and have them transcoded."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +9,14 @@ from django.core.management.base import CommandError, CommandParser
 from jobs.exceptions import JobyardError
 from jobs.management.arguments import not_empty
 from jobs.management.base import FAILED, JobyardCommand, refuse
+from jobs.models import Job
 from jobs.sanitise import printable
+from jobs.states import QualityStatus
 from jobs.videos.lifecycle.add import Added, add_video
 from jobs.videos.management.arguments import FilesParser, add_strict, qualities_of_the_ladder
 from jobs.videos.management.waiting import wait_until_ended
 from jobs.videos.models import Video
-from jobs.videos.selectors import library
+from jobs.videos.selectors import library, quality_progress
 from jobs.videos.states import VideoStatus
 from jobs.videos.wanted import check_title
 
@@ -85,7 +88,8 @@ others are added all the same. File names that begin with a dash come after `--`
 
     def show(self, dealt: list[Dealt], *, waited: bool) -> None:
         videos = library().in_bulk([each.added.video.pk for each in dealt if each.added])
-        documents = [document(each, videos) for each in dealt]
+        left_out = skipped_qualities([video.job_id for video in videos.values() if video.job_id] if waited else [])
+        documents = [document(each, videos, left_out) for each in dealt]
         if self.as_json:
             self.answer({"files": documents})
         elif waited:
@@ -97,11 +101,25 @@ def sentence(file: str, added: Added) -> str:
     slug = added.video.slug
     if added.created:
         return f"Added {printable(file, 200)} as /videos/{slug}/, to be transcoded by job {added.job_id}."
-    same = f"Nothing new: {printable(file, 200)} has the same content as /videos/{slug}/."
-    return f"{same} To transcode that anew: retranscode_video {slug}"
+    failed = ", which failed" if library().filter(pk=added.video.pk, status=VideoStatus.FAILED).exists() else ""
+    same = f"Nothing new: {printable(file, 200)} has the same content as /videos/{slug}/{failed}."
+    return f"{same} To transcode that anew: manage.py retranscode_video {slug}"
 
 
-def document(dealt: Dealt, videos: dict[int, Video]) -> dict[str, Any]:
+def skipped_qualities(job_ids: Collection[int]) -> dict[int, dict[str, str]]:
+    """By job: which of the qualities that were asked for by name are not made, and why."""
+    asked = dict(Job.objects.with_ids(job_ids).values_list("pk", "payload__qualities"))
+    return {
+        job_id: {
+            quality.name: quality.error
+            for quality in qualities
+            if quality.status == QualityStatus.SKIPPED and quality.name in (asked.get(job_id) or ())
+        }
+        for job_id, qualities in quality_progress(job_ids).items()
+    }
+
+
+def document(dealt: Dealt, videos: dict[int, Video], left_out: Mapping[int, dict[str, str]]) -> dict[str, Any]:
     video: Any = videos.get(dealt.added.video.pk) if dealt.added else None  # it may have been removed meanwhile
     return {
         "file": dealt.file,
@@ -110,6 +128,7 @@ def document(dealt: Dealt, videos: dict[int, Video]) -> dict[str, Any]:
         "slug": video.slug if video else None,
         "job_id": video.job_id if video else None,
         "status": video.status if video else None,
+        "skipped": left_out.get(video.job_id, {}) if video else {},
         "error": dealt.error or (video.error if video else "") or None,
     }
 
@@ -117,7 +136,8 @@ def document(dealt: Dealt, videos: dict[int, Video]) -> dict[str, Any]:
 def ending(told: dict[str, Any]) -> str:
     why = f": {printable(told['error'], 300)}" if told["error"] else "."
     status = "failed" if told["status"] == VideoStatus.FAILED else f"is {told['status']}"
-    return f"/videos/{told['slug']}/ {status}{why}"
+    left_out = "".join(f" {name} was left out: {reason}" for name, reason in told["skipped"].items())
+    return f"/videos/{told['slug']}/ {status}{why}{left_out}"
 
 
 def complain(documents: list[dict[str, Any]], *, waited: bool) -> None:
