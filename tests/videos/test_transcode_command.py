@@ -29,11 +29,12 @@ from tests.concurrency.threads import wait_until
 from tests.factories import age, events_of, make_worker, reload
 from tests.manage import start
 from tests.videos import sources
-from tests.videos.library import make_version, make_video, result_of, source_file, status_of, stored_files
+from tests.videos.library import begun, make_version, make_video, result_of, source_file, status_of, stored_files
 
 pytestmark = pytest.mark.django_db
 TIMEOUT = 60
 ESCAPE = "\x1b"
+OVER_720 = ("2160p", "1080p")  # the first of them was not asked for
 
 # Adding
 
@@ -61,21 +62,37 @@ def test_as_json(media, tmp_path):
     video = Video.objects.get()
     assert told == {
         "file": str(path), "created": True, "id": video.pk, "slug": "film", "job_id": video.job_id,
-        "status": "pending", "error": None,
+        "status": "pending", "skipped": {}, "error": None,
     }  # fmt: skip
 
 
 def test_the_same_content_is_met_unless_forced(media, tmp_path):
     path, same = source_file(tmp_path), source_file(tmp_path, "copy.mp4")
     run("transcode", path)
-    said = (
-        f"Nothing new: {same} has the same content as /videos/film/. To transcode that anew: retranscode_video film\n"
-    )
-    assert run("transcode", same) == said
+    said = f"Nothing new: {same} has the same content as /videos/film/."
+    assert run("transcode", same) == f"{said} To transcode that anew: manage.py retranscode_video film\n"
     [told] = run_json("transcode", same)["files"]
     assert (told["created"], told["slug"], Video.objects.count()) == (False, "film", 1)
     assert "Added" in run("transcode", "--force", same)
     assert Video.objects.count() == 2
+
+
+def test_content_that_failed_before_is_told_as_such(media, tmp_path):
+    finish_one(Outcome.failed(begun(make_video()), "broken", fatal=True))
+    said = run("transcode", source_file(tmp_path))
+    assert said.endswith("as /videos/film/, which failed. To transcode that anew: manage.py retranscode_video film\n")
+
+
+def test_a_wanted_quality_that_the_source_is_too_small_for_is_named_at_the_end(media, tmp_path):
+    video = make_video(qualities=["1080p", "720p"])
+    ref = begun(video)
+    skipped = [QualityReport(name, QualityStatus.SKIPPED, error="The source has only 720 lines.") for name in OVER_720]
+    report(Report(ref, qualities=skipped))
+    finish_one(Outcome.completed(ref, result_of(make_version(video, ref), "720p")))
+    path, told = source_file(tmp_path), "/videos/film/ is ready. 1080p was left out: The source has only 720 lines."
+    assert run("transcode", "--wait", path).splitlines()[-1] == told
+    [document] = run_json("transcode", "--wait", path)["files"]
+    assert document["skipped"] == {"1080p": "The source has only 720 lines."}
 
 
 def test_a_wrong_file_is_told_and_the_others_are_added(media, tmp_path, capsys):

@@ -101,7 +101,8 @@ def sentence(file: str, added: Added) -> str:
     slug = added.video.slug
     if added.created:
         return f"Added {printable(file, 200)} as /videos/{slug}/, to be transcoded by job {added.job_id}."
-    failed = ", which failed" if library().filter(pk=added.video.pk, status=VideoStatus.FAILED).exists() else ""
+    met: Any = library().filter(pk=added.video.pk).first()
+    failed = ", which failed" if met and met.status == VideoStatus.FAILED else ""
     same = f"Nothing new: {printable(file, 200)} has the same content as /videos/{slug}/{failed}."
     return f"{same} To transcode that anew: manage.py retranscode_video {slug}"
 
