@@ -14,7 +14,7 @@ from benchmarks.scale import Scale
 from jobs.models import Job
 
 LIST = "/admin/jobs/job/"
-# The last ones have no index and read until a page is full, or to the end.
+# The last ones have no index and read until a page is full, to the end, or for as long as people wait.
 PAGES = {
     "dashboard": "/dashboard/",
     "dashboard, what changes": "/dashboard/?part",
@@ -27,6 +27,8 @@ PAGES = {
     "one queue": f"{LIST}?queue=queue3",
     "one id": f"{LIST}?q={{middle}}",
     "a queue that is not there": f"{LIST}?queue=nowhere",
+    "a kind that is not there": f"{LIST}?kind=nowhere",
+    "a worker that did nothing": f"{LIST}?worker=00000000-0000-4000-8000-00000000000f",
     "text that is nowhere": f"{LIST}?q=nowhere+to+be+found",
 }
 

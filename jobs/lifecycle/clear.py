@@ -42,7 +42,7 @@ def delete(jobs: Sequence[Job], reason: str) -> list[int]:
 
 
 def last_words(jobs: Sequence[Job], reason: str) -> Iterator[Bound]:
-    """The events that remain, made of the rows while these are there: to make each of them here took twice as long."""
+    """The events that remain, made inside the database of the rows while these are there."""
     alike: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for job in jobs:
         alike[job.status, job.kind].append(job.pk)
