@@ -5,6 +5,8 @@ from tests.mutants.mutant import Mutant
 ADMISSION, WHO, SECRETS = "jobs/api/admission.py", "jobs/api/authentication.py", "jobs/models/secret.py"
 ACCESS, BEARERS, ERRORS = ("tests/api/test_access.py",), ("tests/api/test_tokens.py",), ("tests/api/test_errors.py",)
 BULK, ACTIONS, READS = "jobs/api/queue/bulk.py", ("tests/api/test_actions.py",), ("tests/api/test_reads.py",)
+WALK, PAGES = "jobs/selectors/walking.py", ("tests/selectors/test_job_pages.py",)
+COUNTS, METRICS = "jobs/lifecycle/counts.py", ("tests/monitoring/test_metrics.py",)
 DEPTH = '"pending": depth.pending + depth.scheduled,'
 
 NONE, SESSION = "    if token is None:\n", "    if token is None:\n        return None\n"
@@ -23,4 +25,11 @@ MUTANTS = [
     Mutant("depth: pending without scheduled", "jobs/api/queue/reads.py", DEPTH, '"pending": depth.pending,', READS),
     Mutant("bulk: time is never up", BULK, "if monotonic() > until:", "if False:", ACTIONS),
     Mutant("bulk: of any queue", BULK, "statuses=(status,), queue=queue)", "statuses=(status,))", ACTIONS),
+    Mutant("walk: it never stops", WALK, "if monotonic() - began > PATIENCE:", "if False:", PAGES),
+    Mutant("walk: one id is passed over", WALK, "pk__gte=further", "pk__gt=further", PAGES),
+    Mutant("metrics: queues with jobs are forgotten", COUNTS, "exclude(jobs=0)", "none()", METRICS),
+    Mutant(
+        "metrics: queues of this week are forgotten", COUNTS, "MinuteTally.objects.all()", "holding.none()", METRICS
+    ),
+    Mutant("metrics: each failure used its attempts up", COUNTS, " and job.attempt >= job.max_attempts", "", METRICS),
 ]

@@ -49,6 +49,11 @@ def pass_time(by: timedelta) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_a_tab_says_which_page_it_is(page):
+    assert "<title>Log in | Jobyard</title>" in Client().get(page).content.decode()
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_after_five_failures_even_the_right_password_has_to_wait(page, caplog):
     fail(limits.OF_PAIR)
     with caplog.at_level(logging.WARNING, "project.login"):

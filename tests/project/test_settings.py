@@ -49,3 +49,11 @@ def test_values_that_cannot_be_read_are_refused_all_at_once():
     assert "JOBS_HEARTBEAT_INTERVAL is 'soon', but it must be a number of seconds, zero or more." in done.stderr
     assert "JOBS_MAX_ATTEMPTS is '-1', but it must be a whole number, zero or more." in done.stderr
     assert "JOBS_BACKOFF is 'random', but it must be one of exponential, linear, fixed." in done.stderr
+
+
+def test_a_line_of_django_s_own_loggers_is_written_once():
+    script = "import django, logging; django.setup(); logging.getLogger('django.request').warning('said once')"
+    environment = {**BARE, "DEBUG": "1", "DJANGO_SETTINGS_MODULE": "project.settings"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr.count("said once")) == (0, 1), done.stderr
