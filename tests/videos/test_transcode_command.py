@@ -83,6 +83,7 @@ def test_content_that_failed_before_is_told_as_such(media, tmp_path):
     assert said.endswith("as /videos/film/, which failed. To transcode that anew: manage.py retranscode_video film\n")
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_wanted_quality_that_the_source_is_too_small_for_is_named_at_the_end(media, tmp_path):
     video = make_video(qualities=["1080p", "720p"])
     ref = begun(video)
