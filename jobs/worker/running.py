@@ -12,7 +12,7 @@ from jobs.dispatch.link import check_at_start
 from jobs.exceptions import InvalidInput
 from jobs.handlers.registry import registry
 from jobs.worker.capabilities import capabilities
-from jobs.worker.child import child_main
+from jobs.worker.child import FilesFor, child_main
 from jobs.worker.connections import notice_silence
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.display import Display
@@ -36,7 +36,7 @@ def run_worker(
     connections.close_all()
     settle_memory()
     folders = folders_of_this_process(server.url if server else "")
-    nursery = Nursery(shown_by(display, child_main(name, folders)))
+    nursery = Nursery(shown_by(display, child_main(name, folders, files_for(server))))
     facts = capabilities(gpu)
     if options.max_size is not None:
         facts["max_size"] = options.max_size
@@ -50,6 +50,15 @@ def client_for(name: str, options: WorkerOptions, facts: Mapping[str, Any], serv
     from jobs.worker.http_client import HttpClient  # needs urllib3, and who has the database does not
 
     return HttpClient(server, options.queue_names, slots=options.slots, capabilities=facts)
+
+
+def files_for(server: Server | None) -> FilesFor | None:
+    """None: the storage is at hand."""
+    if server is None:
+        return None
+    from jobs.worker.remote_files import remote_files  # as above
+
+    return remote_files(server)
 
 
 def settle_memory() -> None:

@@ -73,9 +73,9 @@ def scalar(statement: str, *parameters: Any) -> Any:
         return cursor.fetchone()[0]
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = TIMEOUT) -> None:
     """Poll for what sends no signal, with a bound."""
-    deadline = time.monotonic() + TIMEOUT
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.005)

@@ -79,7 +79,8 @@ def test_there_are_examples():
 
 
 def test_every_call_every_parameter_and_every_status_is_on_the_page():
-    document = openapi()
+    document = dict(openapi())  # without the calls of remote workers, which have a page of their own
+    document["paths"] = {path: said for path, said in document["paths"].items() if "/api/worker/" not in path}
     told = set(re.findall(r"^\| `(GET|POST) (\S+)` \|", PAGE, re.MULTILINE))
     exist = {
         (method.upper(), path.replace("{job_id}", "{id}"))

@@ -6,6 +6,7 @@ A folder, because pytest-django takes whatever folder holds a manage.py for the 
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -43,7 +44,11 @@ def manage(
     )
 
 
-def start(*arguments: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
+def start(
+    *arguments: str, env: dict[str, str] | None = None, inside: Sequence[str] = (), **options: Any
+) -> subprocess.Popen[str]:
     """Start a command; the caller ends it."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*COMMAND, *arguments], env=environment(**(env or {})), text=True, **{**pipes, **options})
+    return subprocess.Popen(
+        [*inside, *COMMAND, *arguments], env=environment(**(env or {})), text=True, **{**pipes, **options}
+    )

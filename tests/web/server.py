@@ -18,8 +18,11 @@ from tests.postgres import free_port
 
 
 class WebServer:
-    def __init__(self, log: Path, **more: str) -> None:
+    def __init__(self, log: Path, address: str = "", **more: str) -> None:
+        """Beside the loopback it answers at `address`, for hosts of their own."""
         self.log, self.port = log, free_port()
+        if address:
+            more["GUNICORN_CMD_ARGS"] = f"--bind 127.0.0.1:{self.port} --bind {address}:{self.port}"
         self.environment = environment(PORT=str(self.port), DJANGO_SETTINGS_MODULE="project.settings", **more)
         self.start()
 

@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -68,11 +68,14 @@ def nobody_writes() -> bool:
 class WorkerProcess:
     """A `runworker` that a test started."""
 
-    def __init__(self, log: Path, arguments: tuple[str, ...], env: dict[str, str]) -> None:
+    def __init__(self, log: Path, arguments: tuple[str, ...], env: dict[str, str], inside: Sequence[str] = ()) -> None:
+        """`inside`: what the command begins with, where it is to run on another host."""
         self.log = log
         environment = {**AS_IN_PRODUCTION, "DJANGO_SETTINGS_MODULE": "tests.settings", **SHORT, **env}
         with log.open("w") as file:
-            self.process = start("runworker", *arguments, env=environment, stdout=file, stderr=subprocess.STDOUT)
+            self.process = start(
+                "runworker", *arguments, env=environment, inside=inside, stdout=file, stderr=subprocess.STDOUT
+            )
 
     @property
     def pid(self) -> int:

@@ -4,5 +4,6 @@ A worker is known by its key. Every call may be repeated: the second one changes
 """
 
 from jobs.api.worker import beating, finishing, job_calls, registering
+from jobs.api.worker.files import outputs, sources
 
-routers = (registering.router, beating.router, finishing.router, job_calls.router)
+routers = (registering.router, beating.router, finishing.router, job_calls.router, sources.router, outputs.router)

@@ -1,0 +1,295 @@
+"""Files over HTTP: a worker reads what its job names and no more, and hands over what is whole and no less."""
+
+import hashlib
+import io
+import json
+import os
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.test import Client
+
+from jobs.handlers.base import ClaimRef, Report
+from jobs.handlers.files import job_storage
+from jobs.handlers.reach import Reach
+from jobs.handlers.registry import Kind, registry
+from jobs.lifecycle.finish import complete, fail
+from jobs.lifecycle.heartbeat import heartbeat
+from jobs.lifecycle.prune import prune_once
+from jobs.lifecycle.report import report
+from jobs.states import Status
+from jobs.wire.names import CLAIM_HEADER, SHA256_HEADER
+from tests.api.worker.calls import WORKER, Machine, machine
+from tests.factories import age, claimed, make_job, reload
+
+pytestmark = pytest.mark.django_db
+SOURCE = bytes(range(256)) * 1000
+REFUSED_PATHS = [
+    "../x.txt", "..%2fx.txt", "%2e%2e/x.txt", "/etc/x.txt", "a/../../x.txt", "a//x.txt", ".incoming/x.txt", "x.py",
+    "x.txt%00", "a%5c..%5cx.txt", "-x.txt",
+]  # fmt: skip
+
+
+def files_of(claim: ClaimRef, payload: Mapping[str, Any]) -> Reach:
+    folder = f"out/{claim.job_id}-{claim.claim_id.hex[:8]}"
+    return Reach({"in/source.bin": "", "in/gone.bin": ""}, ("in/more",), folder, frozenset({".txt"}))
+
+
+@dataclass
+class Desk:
+    """A machine at work on one job."""
+
+    machine: Machine
+    claim: ClaimRef
+
+    def call(self, method: str, path: str, body: bytes = b"", claim: str | None = None, **headers: str) -> Any:
+        sent = {**self.machine.headers, CLAIM_HEADER: claim or str(self.claim.claim_id), **headers}
+        options: dict[str, Any] = {"headers": sent}
+        if method not in ("GET", "HEAD"):
+            options |= {"data": body, "content_type": "application/octet-stream"}
+        return Client().generic(method, f"{WORKER}/{self.claim.job_id}/{path}", **options)
+
+    def get(self, path: str, **headers: Any) -> Any:
+        return self.call("GET", path, **headers)
+
+    def put(self, path: str, body: bytes, announced: bytes | None = None, **how: Any) -> Any:
+        digest = hashlib.sha256(body if announced is None else announced).hexdigest()
+        return self.call("PUT", path, body, **{SHA256_HEADER: digest, **how})
+
+    def finalize(self, content: Mapping[str, bytes]) -> Any:
+        files = [
+            {"path": path, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            for path, data in content.items()
+        ]
+        return self.call("POST", "finalize", json.dumps({"files": files}).encode())
+
+    @property
+    def stored(self) -> dict[str, bytes]:
+        root = Path(job_storage().path("out"))
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+    def named(self, path: str) -> str:
+        return f"{self.claim.job_id}-{self.claim.claim_id.hex[:8]}/{path}"
+
+
+@pytest.fixture(autouse=True)
+def _site(settings, tmp_path: Path) -> Iterator[None]:
+    settings.MEDIA_ROOT = tmp_path / "media"
+    for name in ("in/source.bin", "in/more/a.bin", "in/more/deep/b.bin", "in/secret.bin"):
+        job_storage().save(name, ContentFile(SOURCE))
+    registry.add(Kind("test.files", lambda context: None, files=files_of))
+    yield
+    registry.remove("test.files")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    made = machine()
+    return Desk(made, claimed(made.worker, kind="test.files"))
+
+
+def body_of(answer: Any) -> bytes:
+    return b"".join(answer.streaming_content) if answer.streaming else answer.content
+
+
+def code_of(answer: Any) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def test_the_source_comes_whole_with_size_and_hash(desk):
+    answer = desk.get("source")
+    assert (answer.status_code, body_of(answer)) == (200, SOURCE)
+    assert answer[SHA256_HEADER] == hashlib.sha256(SOURCE).hexdigest()
+    assert (answer["Content-Length"], answer["ETag"]) == (str(len(SOURCE)), f'"{answer[SHA256_HEADER]}"')
+    head = desk.call("HEAD", "source")
+    assert (head.status_code, head[SHA256_HEADER], head["Content-Length"]) == (
+        200,
+        answer[SHA256_HEADER],
+        str(len(SOURCE)),
+    )
+
+
+def test_after_a_break_the_rest_is_sent_unless_it_is_another_file(desk):
+    tag = desk.call("HEAD", "source")["ETag"]
+    rest = desk.get("source", Range="bytes=255000-", **{"If-Range": tag})
+    assert (rest.status_code, body_of(rest), rest["Content-Range"]) == (
+        206,
+        SOURCE[255_000:],
+        "bytes 255000-255999/256000",
+    )
+    other = desk.get("source", Range="bytes=255000-", **{"If-Range": '"another"'})
+    assert (other.status_code, body_of(other)) == (200, SOURCE)
+    assert desk.get("source", Range="bytes=256000-").status_code == 416
+
+
+def test_sources_are_listed_with_what_is_known_of_them(desk):
+    [only] = desk.get("sources").json()["files"]
+    assert only == {"name": "in/source.bin", "size": 256_000, "sha256": None, "url": None, "path": None}
+    [more] = desk.get("sources?folder=in/more&paths=true").json()["files"]
+    assert (more["name"], more["path"]) == ("in/more/a.bin", job_storage().path("in/more/a.bin"))
+    [deep] = desk.get("sources?folder=in/more/deep").json()["files"]
+    assert body_of(desk.get(f"source?name={deep['name']}")) == SOURCE
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "source?name=in/secret.bin", "source?name=in/more/../secret.bin", "source?name=/etc/passwd",
+        "source?name=in/gone.bin", "source?name=in/more", "source?name=in/more/link.bin", "sources?folder=in",
+        "sources?folder=in/more/..", "sources?folder=in/nothing", "sources?folder=in/more/gone",
+    ],
+)  # fmt: skip
+def test_nothing_else_can_be_read(desk, path):
+    Path(job_storage().path("in/more/link.bin")).symlink_to(job_storage().path("in/secret.bin"))
+    assert code_of(desk.get(path)) == (404, "not_found")
+
+
+def test_files_arrive_are_listed_and_become_the_kinds(desk):
+    content = {"a.txt": b"one", "b/c.txt": b"two"}
+    for path, data in content.items():
+        for _ in range(2):  # repeatable
+            assert desk.put(f"files/{path}", data).status_code == 200
+    told = desk.get("files").json()
+    assert ([file["path"] for file in told["files"]], told["finalized"]) == (["a.txt", "b/c.txt"], False)
+    assert [desk.finalize(content).json()["finalized"] for _ in range(2)] == [True, True]
+    assert complete(desk.claim).status == Status.COMPLETED
+    assert desk.stored == {desk.named(path): data for path, data in content.items()}
+
+
+@pytest.mark.parametrize("path", REFUSED_PATHS)
+def test_no_name_leads_elsewhere(desk, path, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    answer = desk.put(f"files/{path}", b"x")
+    assert answer.status_code in (404, 422), answer.content
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_wrong_hash_and_no_hash_leave_nothing(desk):
+    assert code_of(desk.put("files/a.txt", b"damaged", announced=b"as sent")) == (422, "wrong_content")
+    assert code_of(desk.call("PUT", "files/a.txt", b"x")) == (422, "invalid")
+    assert code_of(desk.call("PUT", "files/a.txt", b"x", **{SHA256_HEADER: "short"})) == (422, "invalid")
+    assert desk.stored == {}
+    assert desk.get("files").json()["files"] == []
+
+
+def test_too_large_and_too_many_are_refused(desk, settings):
+    settings.JOBS_UPLOAD_MAX_FILE = 10
+    assert code_of(desk.put("files/a.txt", b"x" * 11)) == (413, "too_large")
+    settings.JOBS_UPLOAD_MAX_FILES = 1
+    assert desk.put("files/a.txt", b"x").status_code == 200
+    assert code_of(desk.put("files/b.txt", b"x")) == (413, "too_large")
+    settings.JOBS_UPLOAD_MAX_FILES, settings.JOBS_UPLOAD_MAX_TOTAL = 2, 5
+    assert code_of(desk.put("files/b.txt", b"x" * 5)) == (413, "too_large")
+    assert list(desk.stored) == [desk.named("a.txt")]
+
+
+def packed(content: Mapping[str, bytes], *links: str) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for name, data in content.items():
+            header = tarfile.TarInfo(name)
+            header.size = len(data)
+            archive.addfile(header, io.BytesIO(data))
+        for name in links:
+            header = tarfile.TarInfo(name)
+            header.type, header.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            archive.addfile(header)
+    return file.getvalue()
+
+
+def test_an_archive_brings_many_files_at_once(desk):
+    content = {f"{number}/x.txt": b"x" * number for number in range(20)}
+    answer = desk.put("archive", packed(content))
+    assert (answer.status_code, len(answer.json()["files"])) == (200, 20)
+    assert desk.finalize(content).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("archive", "status"),
+    [
+        (packed({"a.txt": b"one", "../b.txt": b"two"}), 422),
+        (packed({"a.txt": b"one"}, "link.txt"), 422),
+        (packed({"a.txt": b"one", "b.txt": b"x" * 2000}), 413),
+        (packed({"a.txt": b"one", "b.txt": bytes(range(256)) * 3})[:-100], 422),
+    ],
+)
+def test_an_archive_with_harm_in_it_is_refused_and_what_came_before_is_kept(desk, archive, status, settings, tmp_path):
+    settings.JOBS_UPLOAD_MAX_FILE = 1000
+    assert desk.put("archive", archive).status_code == status
+    assert set(desk.stored.values()) <= {b"one"}
+    assert {path.name for path in tmp_path.rglob("*.txt")} <= {"a.txt"}
+    assert desk.put("archive", packed({"b.txt": b"two"})).status_code == 200  # and goes on
+
+
+def test_an_archive_with_another_hash_than_announced_is_told(desk):
+    assert code_of(desk.put("archive", packed({"a.txt": b"one"}), announced=b"other")) == (422, "wrong_content")
+
+
+def test_a_manifest_that_does_not_fit_is_refused_with_what_is_missing(desk):
+    desk.put("files/a.txt", b"one")
+    answer = desk.finalize({"a.txt": b"one", "b.txt": b"two"})
+    assert (code_of(answer), answer.json()["error"]["missing"]) == ((409, "incomplete"), ["b.txt"])
+    for body in (b"", b"{}", b"[]", b'{"files": [{"path": "a.txt", "size": -1, "sha256": "x"}]}', b"\xff"):
+        assert code_of(desk.call("POST", "finalize", body)) == (422, "invalid")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "source"),
+        ("GET", "sources"),
+        ("GET", "files"),
+        ("PUT", "files/a.txt"),
+        ("PUT", "archive"),
+        ("POST", "finalize"),
+    ],
+)
+def test_a_claim_that_is_not_held_reaches_nothing(desk, method, path):
+    def code(who: Desk, claim: str | None = None) -> tuple[int, str]:
+        return code_of(who.call(method, path, packed({"a.txt": b"x"}), claim, **{SHA256_HEADER: "0" * 64}))
+
+    stranger = Desk(machine("another"), desk.claim)
+    assert code(stranger) == (404, "not_found")
+    assert code(desk, "not-a-uuid") == (422, "invalid")
+    age(121)
+    assert code(desk) == (409, "claim_expired")
+    heartbeat(desk.machine.worker_id, [desk.claim])
+    fail(desk.claim, "broken")
+    assert code(desk)[0] in (404, 409)
+    assert desk.stored == {}
+
+
+def test_uploads_renew_the_lease(desk):
+    for _ in range(3):
+        age(100)
+        assert desk.put("files/a.txt", b"one").status_code == 200
+    assert reload(desk.claim.job_id).status == Status.RUNNING
+
+
+def test_a_claim_lost_in_the_middle_of_an_upload_ends_it(desk, monkeypatch):
+    """Whatever came by then is not noted, and is collected with the rest of the attempt's."""
+    monkeypatch.setattr("jobs.api.worker.files.outputs.RENEW_EVERY", 0)
+    renewals = iter(range(1000))
+
+    def renew(claim: ClaimRef) -> None:
+        if next(renewals) == 2:
+            fail(claim, "taken away")
+        report(Report(claim))
+
+    monkeypatch.setattr("jobs.lifecycle.outputs.take.renew", renew)
+    assert code_of(desk.put("archive", packed({"a.txt": b"one", "b.txt": os.urandom(3_000_000)})))[0] == 409
+    assert next(renewals) == 3, "it went on after the claim was lost"
+    prune_once()
+    assert desk.stored == {}
+
+
+def test_a_kind_without_files_has_none():
+    made = machine()
+    desk = Desk(made, claimed(made.worker, job=make_job()))
+    assert code_of(desk.get("source")) == (404, "not_found")
+    assert code_of(desk.put("files/a.txt", b"x")) == (422, "invalid")

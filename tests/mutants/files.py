@@ -1,0 +1,64 @@
+"""Mutations of files of remote workers: what may be named, read and written, and when it counts."""
+
+from tests.mutants.mutant import Mutant, lifecycle
+
+PATHS, RECEIVE, ARCHIVE = "jobs/uploads/paths.py", "jobs/uploads/receiving.py", "jobs/uploads/archive.py"
+REACH, FINAL, GIVEN = (
+    "jobs/handlers/reach.py",
+    "jobs/lifecycle/outputs/finalize.py",
+    "jobs/lifecycle/outputs/hand_over.py",
+)
+TAKE, LOAD = "jobs/lifecycle/outputs/take.py", "jobs/worker/downloading.py"
+NAMES, ARRIVING, PACKED = (
+    ("tests/uploads/test_paths.py",),
+    ("tests/uploads/test_receiving.py",),
+    ("tests/uploads/test_archive.py",),
+)
+OUTPUTS, CALLS, LOADS = (
+    lifecycle("outputs"),
+    ("tests/api/worker/test_files.py",),
+    ("tests/worker/test_downloading.py",),
+)
+
+MUTANTS = [
+    Mutant("upload: any name", PATHS, "if not all(map(PART.fullmatch, parts)):", "if False:", NAMES),
+    Mutant("upload: half a file counts", RECEIVE, "    if size != announced.size:", "    if False:", ARRIVING),
+    Mutant(
+        "upload: any hash",
+        RECEIVE,
+        "if announced.sha256 and announced.sha256 != digest",
+        "if False and digest",
+        ARRIVING,
+    ),
+    Mutant(
+        "upload: through links",
+        RECEIVE,
+        "    if Path(os.path.realpath(folder)) !=",
+        "    if False and folder !=",
+        ARRIVING,
+    ),
+    Mutant("upload: not on the disk", RECEIVE, "        os.fsync(draft.fileno())\n", "", ARRIVING),
+    Mutant("upload: a full disk as it is", RECEIVE, "if error.errno in FULL:", "if False:", ARRIVING),
+    Mutant("archive: links", ARCHIVE, "elif header.type not in PLAIN", "elif False", PACKED),
+    Mutant("archive: endless notes", ARCHIVE, "if header.size > LARGEST_NOTE:", "if False:", PACKED),
+    Mutant("archive: headers pile up", ARCHIVE, "                archive.members = []", "                pass", PACKED),
+    Mutant("reach: up and away", REACH, 'if ".." in name.split("/"):', "if False:", OUTPUTS),
+    Mutant("reach: a folder for all", REACH, "if self.writes and claim", "if False and claim", OUTPUTS),
+    Mutant("finalize: what is missing", FINAL, "    if missing:", "    if False:", OUTPUTS),
+    Mutant("finalize: strays stay", FINAL, "        if path not in wanted:", "        if False:", OUTPUTS),
+    Mutant("finalize: unchecked", FINAL, "    if reach.check:", "    if False:", OUTPUTS),
+    Mutant("hand over: not finalized", GIVEN, "    if not output.finalized_at:", "    if False:", OUTPUTS),
+    Mutant(
+        "hand over: nothing at all", GIVEN, "        if owes_files(job, claim, kind):", "        if False:", OUTPUTS
+    ),
+    Mutant("take: a lost claim", TAKE, "    lock_one(claim)\n", "", OUTPUTS),
+    Mutant("fetch: half a file", LOAD, "if self.have() != self.size:", "if False:", LOADS),
+    Mutant("fetch: any hash", LOAD, "if not self.sha256 or has_hash(self.part, self.sha256)", "if True", LOADS),
+    Mutant(
+        "fetch: another file's rest",
+        LOAD,
+        "        self.part.unlink(missing_ok=True)  # another file",
+        "        # another file",
+        LOADS,
+    ),
+]
