@@ -38,7 +38,7 @@ class SecondsSince(Func):
     output_field = FloatField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        template = "EXTRACT(EPOCH FROM CLOCK_TIMESTAMP() - %(expressions)s)::double precision"
+        template = "DATE_PART('epoch', CLOCK_TIMESTAMP() - %(expressions)s)"  # EXTRACT goes by way of a numeric
         return self.as_sql(compiler, connection, template=template, **context)
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:

@@ -136,8 +136,7 @@ class Wish:
     spawn: tuple[Spawn, ...] = ()
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How an attempt ended. Only `finish` persists it."""
 
     claim: ClaimRef
@@ -147,7 +146,7 @@ class Outcome:
     traceback: str = ""
     fatal: bool = False
     retry_after: float | None = None
-    count: bool = True
+    count: bool = True  # type: ignore[assignment]  # nobody counts what is in an outcome
     error_class: str = ""  # the import path of what was raised
     waits_for: tuple[int, ...] | None = None  # of one that waits: for which of its jobs; None: for all
 
@@ -193,8 +192,7 @@ class Outcome:
         return Outcome(self.claim, Verdict.FAILED, error=error_text, traceback=trace, error_class=class_of_error(error))
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """What became of an outcome: the status its job took, or why it was refused."""
 
     claim: ClaimRef

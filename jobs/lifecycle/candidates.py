@@ -77,9 +77,12 @@ class Haul:
 
     @property
     def is_over(self) -> bool:
+        return len(self.taken) == self.limit or self.room.is_reserved or (bool(self.gate.limits) and self.is_full)
+
+    @property
+    def is_full(self) -> bool:
         queue = Name(LimitTarget.QUEUE, self.line.queue)
-        full = queue in self.gate.limits and not self.gate.has_room(queue)
-        return len(self.taken) == self.limit or self.room.is_reserved or full
+        return queue in self.gate.limits and not self.gate.has_room(queue)
 
     @property
     def left_some(self) -> bool:

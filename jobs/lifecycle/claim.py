@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import models
@@ -26,6 +27,7 @@ from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
 from jobs.states import EventName, PhaseStatus, QualityStatus, Status
 
 MAX_CLAIM = 1000
+Shared = dict[Any, Any]
 
 
 class ClaimIdUsed(JobyardError):
@@ -131,25 +133,30 @@ def hand_over(jobs: Sequence[ReadyJob]) -> list[ClaimedJob]:
         finished = QualityProgress.objects.filter(job__in=resumed, status=QualityStatus.COMPLETED)
         for job_id, name in finished.values_list("job_id", "name"):
             qualities.setdefault(job_id, []).append(name)
-    return [claimed(job, results.get(job.pk, {}), qualities.get(job.pk, [])) for job in jobs]
+    shared: Shared = {}
+    return [claimed(job, results.get(job.pk, {}), qualities.get(job.pk, []), shared) for job in jobs]
 
 
-def claimed(job: ReadyJob, phase_results: dict[str, object], completed_qualities: list[str]) -> ClaimedJob:
+def claimed(
+    job: ReadyJob, phase_results: dict[str, object], completed_qualities: list[str], shared: Shared
+) -> ClaimedJob:
+    """What is alike in many is one and the same object (`shared`): so it goes through a pipe once."""
+    same = shared.setdefault
     return ClaimedJob(
         claim=ref_of(job),
-        kind=job.kind,
-        queue=job.queue,
+        kind=same(job.kind, job.kind),
+        queue=same(job.queue, job.queue),
         payload=job.payload,
         subject=job.subject,
         attempt=job.attempt,
         max_attempts=job.max_attempts,
         crashes=job.crashes,
-        lease=job.lease,
+        lease=same(job.lease, job.lease),
         max_runtime=job.max_runtime,
         checkpoint=job.checkpoint,
         phase_results=phase_results,
         completed_qualities=completed_qualities,
         priority=job.priority,
-        enqueued_at=job.enqueued_at,
+        enqueued_at=same(job.enqueued_at, job.enqueued_at),
         trace_context=job.trace_context,
     )

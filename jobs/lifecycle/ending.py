@@ -32,10 +32,10 @@ class Ending:
     crashes: int = 0
     waits_for: int = 0
 
-    def changes(self) -> dict[str, Any]:
+    def changes(self, *, with_results: bool) -> dict[str, Any]:
         changes: dict[str, Any] = {}
         if self.to == Status.COMPLETED:
-            changes |= {"result": OwnJson("results"), "progress": 100}
+            changes |= {"result": OwnJson("results") if with_results else None, "progress": 100}
         if self.error is not None:
             changes |= {
                 "last_error": self.error,
@@ -69,7 +69,7 @@ class Ending:
             waits_for=self.waits_for or None,
             given={"results": results},
             writes=writes,
-            **self.changes(),
+            **self.changes(with_results=bool(results)),
         )
 
 

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 
 from jobs import tracing
 from jobs.db import joining, transactional, with_patience
+from jobs.durations import NOT_TIMED
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.handlers.enqueueing import Enqueued, JobOptions
 from jobs.lifecycle import counts, events, transition, wake_up
@@ -54,7 +55,7 @@ def enqueue(kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> En
     except TypeError as error:
         raise InvalidInput(f"enqueue() was called wrongly: {error}.") from None
     with tracing.enqueueing(str(kind), kind=kind) as span:
-        answer = insert([check(new)])[0]
+        answer = insert(check(new))
         if span:
             span.set_attribute("jobyard.job_id", answer.job_id)
     return answer
@@ -80,7 +81,10 @@ def insert_all(jobs: Iterable[NewJob]) -> EnqueuedMany:
     result = EnqueuedMany()
     checked = map(Checker().check, jobs)
     while batch := list(islice(checked, BATCH)):
-        for answer in insert(batch):
+        if statement := plain_statement(batch):
+            result.created.extend(row[0] for row in insert_at_once(batch, statement))
+            continue
+        for answer in insert_batch(batch):
             (result.created if answer.created else result.met).append(answer.job_id)
     return result
 
@@ -90,13 +94,20 @@ def insert_all_patiently(jobs: Iterable[NewJob]) -> EnqueuedMany:
     return insert_all(jobs)
 
 
-def insert(batch: Sequence[CheckedJob]) -> list[Enqueued]:
-    """Insert jobs with their events and counts."""
-    if all(map(is_plain, batch)) and one_string_may_hold_several():
-        statements = statements_for(batch)
-        if len(statements) == 1:
-            return insert_at_once(batch, statements[0])
-    return insert_batch(batch)
+def insert(job: CheckedJob) -> Enqueued:
+    """Insert a job with its event and count."""
+    if statement := plain_statement([job]):
+        [(job_id, *_, enqueued_at)] = insert_at_once([job], statement)
+        return Enqueued(job_id, created=True, enqueued_at=enqueued_at)
+    return insert_batch([job])[0]
+
+
+def plain_statement(batch: Sequence[CheckedJob]) -> Bound | None:
+    """What inserts jobs at once, if that can be said in one statement."""
+    if not all(map(is_plain, batch)) or not one_string_may_hold_several():
+        return None
+    statements = statements_for(batch)
+    return statements[0] if len(statements) == 1 else None
 
 
 def is_plain(job: CheckedJob) -> bool:
@@ -104,15 +115,17 @@ def is_plain(job: CheckedJob) -> bool:
     return job.dedupe_key is None and job.run_after is None and not job.terms.after
 
 
-def insert_at_once(batch: Sequence[CheckedJob], statement: Bound) -> list[Enqueued]:
+def insert_at_once(batch: Sequence[CheckedJob], statement: Bound) -> list[tuple[Any, ...]]:
     """Where it is known beforehand what will go in, all is one round trip, which is a transaction by itself."""
-    waiting = Counter((job.queue, Bucket.PENDING) for job in batch)
-    told = counts.noted(waiting, counts.enqueued((job.queue, job.terms.kind) for job in batch))
-    together = [statement, *told, *wake_up.sending(batch)]
+    numbers = Counter((job.queue, job.terms.kind) for job in batch)
+    waiting: Counter[tuple[str, Bucket]] = Counter()
+    for (queue, _), number in numbers.items():
+        waiting[queue, Bucket.PENDING] += number
+    tallies = {(*what, EventName.ENQUEUED, NOT_TIMED): (number, 0.0) for what, number in numbers.items()}
+    together = [statement, *counts.noted(waiting, tallies), *wake_up.sending(batch)]
     inserted = run_patiently(together)[0].rows
     wake_up.hint(batch)
-    enqueued_at = inserted[0][-1]
-    return [Enqueued(row[0], created=True, enqueued_at=enqueued_at) for row in inserted]
+    return inserted
 
 
 def run_patiently(statements: Sequence[Bound]) -> list[Done]:
@@ -184,9 +197,10 @@ def insert_rows(jobs: Sequence[CheckedJob]) -> list[Inserted]:
 
 
 def statements_for(jobs: Sequence[CheckedJob]) -> list[Bound]:
-    numbers: dict[Terms, int] = {}
-    texts = [text_of(job, numbers.setdefault(job.terms, len(numbers))) for job in jobs]
-    return insert_jobs([values_of(terms) for terms in numbers], texts)
+    numbers: dict[int, int] = {}  # by identity: to hash terms takes as long as all else, and who is alike shares them
+    texts = [text_of(job, numbers.setdefault(id(job.terms), len(numbers))) for job in jobs]
+    shared = {id(job.terms): job.terms for job in jobs}
+    return insert_jobs([values_of(shared[key]) for key in numbers], texts)
 
 
 def text_of(job: CheckedJob, number: int) -> str:

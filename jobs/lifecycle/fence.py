@@ -20,8 +20,8 @@ def lock_held(claims: Collection[ClaimRef]) -> dict[ClaimRef, LockedJob]:
     if not claims:
         return {}
     rows = held_jobs().rows(job_ids=[c.job_id for c in claims], claim_ids={c.claim_id for c in claims})
-    locked = {ref_of(job): job for job in starmap(LockedJob, rows)}
-    return {claim: locked[claim] for claim in claims if claim in locked}
+    locked = {job.id: job for job in starmap(LockedJob, rows)}
+    return {claim: job for claim in claims if (job := locked.get(claim.job_id)) and job.claim_id == claim.claim_id}
 
 
 @built_once

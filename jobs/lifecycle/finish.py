@@ -82,19 +82,21 @@ def finish_each(outcomes: Sequence[Outcome]) -> list[Answer]:
 
 @transactional
 def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
-    held = lock_held({outcome.claim for outcome in outcomes})
-    limits.hold_still(held.values())
-    answers = answer_strays([o.claim for o in outcomes if o.claim not in held])
-    endings: dict[ClaimRef, tuple[LockedJob, Ending]] = {}
+    claims = {outcome.claim for outcome in outcomes}
+    held = lock_held(claims)
+    jobs = list(held.values())
+    limits.hold_still(jobs)
+    answers = answer_strays([claim for claim in claims if claim not in held] if len(held) < len(claims) else ())
+    endings: list[tuple[LockedJob, Ending]] = []
     for outcome in outcomes:
-        job = held.get(outcome.claim)
-        if job and outcome.claim not in endings:
-            endings[outcome.claim] = job, ending_of(job, outcome)
+        if job := held.pop(outcome.claim, None):  # the first word counts
+            ending = ending_of(job, outcome)
+            endings.append((job, ending))
+            answers[outcome.claim] = Answer(outcome.claim, ending.to)
     writes = Writes()
-    apply(endings.values(), writes)
-    writes.add(*refreshing({job.worker_id for job in held.values()}))
+    apply(endings, writes)
+    writes.add(*refreshing({job.worker_id for job in jobs}))
     writes.run()
-    answers |= {claim: Answer(claim, ending.to) for claim, (_, ending) in endings.items()}
     return [answers[outcome.claim] for outcome in outcomes]
 
 
@@ -223,9 +225,14 @@ def apply(endings: Iterable[tuple[LockedJob, Ending]], writes: Writes) -> None:
     """Jobs that end alike are moved together, each with its own result; large results are written part by part."""
     groups: defaultdict[tuple[Ending, int], list[tuple[LockedJob, str | None]]] = defaultdict(list)
     size = 0
+    plain: list[LockedJob] = []  # told apart first, for to find the group of one takes as long as all else
     for job, ending in endings:
-        size += len(ending.result or "")
-        groups[ending.alike(), size // MOST_AT_ONCE].append((job, ending.result))
+        if ending is COMPLETED:
+            plain.append(job)
+        else:
+            size += len(ending.result or "")
+            groups[ending.alike(), size // MOST_AT_ONCE].append((job, ending.result))
+    COMPLETED.move(plain, outcome=COMPLETED.to, writes=writes)
     for (ending, _), members in groups.items():
         results = {job.pk: result for job, result in members if result}
         ending.move([job for job, _ in members], outcome=ending.to, results=results, writes=writes)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from operator import is_
 from typing import Any, NamedTuple
 
 from jobs import tracing
@@ -23,7 +24,7 @@ BACKOFF_LENGTH = 60
 SHORTEST_RUNTIME, LONGEST_RUNTIME = 0.001, 10 * 365 * 86_400
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class NewJob:
     """What to do and how; what is None comes from the kind, then from the settings."""
 
@@ -108,10 +109,12 @@ class Checker:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Terms] = {}
+        self._last: tuple[tuple[Any, ...], Terms] | None = None
+        self._largest = conf.MAX_PAYLOAD
 
     def check(self, new: NewJob) -> CheckedJob:
         terms = self.terms_of(new)
-        payload = check_payload(new.payload)
+        payload = check_payload(new.payload, self._largest)
         return CheckedJob(
             terms,
             payload,
@@ -127,6 +130,8 @@ class Checker:
         said = (new.kind, new.queue, new.priority, new.unique, new.force, new.max_attempts, new.backoff,
                 new.max_runtime, new.webhook_url, new.accelerator, new.after,
                 new.on_parent_failure, new.allow_unknown)  # fmt: skip
+        if self._last and all(map(is_, said, self._last[0])):
+            return self._last[1]  # as the one before, as is usual
         try:
             key = (*said, *map(type, said))  # True is 1 to a dictionary, and not to us
             known = self._known.get(key)
@@ -134,6 +139,7 @@ class Checker:
             return check_terms(new)
         if known is None:
             known = self._known[key] = check_terms(new)
+        self._last = said, known
         return known
 
 

@@ -9,17 +9,21 @@ from jobs.conf import conf
 from jobs.exceptions import InvalidInput
 from jobs.sanitise import MAX_DEPTH, MAX_INTEGER, Budget
 
+ENCODER = json.JSONEncoder(ensure_ascii=False)
 
-def check_payload(payload: Any) -> str:
-    """The payload as JSON."""
+
+def check_payload(payload: Any, limit: int | None = None) -> str:
+    """The payload as JSON; who has many to check reads the limit of its size once."""
     if not isinstance(payload, dict):
         raise InvalidInput(f"The payload must be a JSON object (a dict with text keys), not {type(payload).__name__}.")
-    return check_storable(payload, "payload", "MAX_PAYLOAD") if payload else "{}"
+    return check_storable(payload, "payload", "MAX_PAYLOAD", limit) if payload else "{}"
 
 
-def check_storable(value: Any, what: str, setting: str) -> str:
+def check_storable(value: Any, what: str, setting: str, known_limit: int | None = None) -> str:
     """The value as JSON. Refused if both databases would not give it back as it is, or by the setting's limit."""
-    limit: int = getattr(conf, setting)
+    limit: int = getattr(conf, setting) if known_limit is None else known_limit
+    if (plain := plainly_storable(value)) is not None and len(plain) <= limit:
+        return plain.decode()
     if problem := next(problems_of(value, what, 0, Budget(limit)), None):
         raise InvalidInput(problem)
     text = json.dumps(value, ensure_ascii=False)
@@ -30,6 +34,24 @@ def check_storable(value: Any, what: str, setting: str) -> str:
             "Store the data elsewhere and pass its name."
         )
     return text
+
+
+def plainly_storable(value: Any) -> bytes | None:
+    """A dictionary of a few plain values as JSON, as most payloads are; None where it takes a closer look to tell."""
+    if type(value) is not dict or not all(map(is_plain, value, value.values())):
+        return None
+    text = ENCODER.encode(value)
+    try:
+        return None if "\\u0000" in text else text.encode()
+    except UnicodeEncodeError:
+        return None
+
+
+def is_plain(key: Any, value: Any) -> bool:
+    kind = type(value)
+    if kind is int:
+        return type(key) is str and -MAX_INTEGER < value < MAX_INTEGER
+    return type(key) is str and (kind is str or kind is bool or value is None)
 
 
 def problems_of(value: Any, where: str, depth: int, budget: Budget) -> Iterator[str]:

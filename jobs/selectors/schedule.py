@@ -1,12 +1,21 @@
-"""What comes next: how long until a scheduled job is due, or a limit opens."""
+"""What comes next: whether there is work now, how long until a scheduled job is due, or a limit opens."""
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
-from django.db.models import DurationField, ExpressionWrapper, F
+from django.db.models import DurationField, Exists, ExpressionWrapper, F
 
 from jobs.db import Now
-from jobs.models import Job, Limit
+from jobs.models import Job, Limit, Worker
+from jobs.states import Hold, Status
+
+
+def work_waits(worker_id: UUID) -> bool:
+    """Whether a worker may find something: a job that is ready, or due, or held back by a limit that is to open."""
+    ready = Job.objects.filter(status=Status.PENDING, hold=Hold.NONE)
+    something = Exists(ready) | Exists(Job.objects.due()) | Exists(Limit.objects.opening())
+    return Worker.objects.filter(something, pk=worker_id).exists()
 
 
 def next_due_in() -> float | None:

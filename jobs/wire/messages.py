@@ -17,6 +17,7 @@ class ClaimOrder:
     limit: int
     isolated_kinds: Mapping[str, int] = field(default_factory=dict)  # with the slots that one of each takes
     isolated_limit: int | None = None
+    is_routine: bool = False  # nobody said that there is work: it is time to look, in case a wake-up was lost
 
     @property
     def leaves_some(self) -> bool:

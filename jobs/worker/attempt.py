@@ -11,7 +11,7 @@ class Interrupted(BaseException):
     """The attempt must end now, whatever the handler is doing. Not an Exception: `except Exception` must not eat it."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Attempt:
     """Its flags are set by the thread that reads orders, and read by the handler's."""
 

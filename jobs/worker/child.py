@@ -20,7 +20,7 @@ from jobs.handlers.registry import registry
 from jobs.stop_signals import STOP_SIGNALS
 from jobs.worker.attempt import Attempt
 from jobs.worker.board import Board
-from jobs.worker.connections import clean_connections
+from jobs.worker.connections import ConnectionsMade, clean_connections
 from jobs.worker.execution import outcome_of_stop, run_attempt
 from jobs.worker.leases import last_moment, lease_clock, margin
 from jobs.worker.leftovers import kill_own_children
@@ -65,7 +65,7 @@ class Child:
         self.inbox: SimpleQueue[Attempt | None] = SimpleQueue()
         # Once it is broken, nobody would hear how our attempts end.
         self.outbox = Outbox(connection, self.has_more_to_do, on_broken=lambda: os._exit(1))
-        self.replies = Replies()
+        self.replies, self.connections_made = Replies(), ConnectionsMade()
         self.attempts: dict[ClaimRef, Attempt] = {}
         self.attendance, self.at_work = threading.Lock(), 0
         self.pid, self.folder, self.umask = os.getpid(), os.getcwd(), os.umask(0)
@@ -202,7 +202,7 @@ class Child:
                 return tracing.running(attempt.job, partial(run_attempt, attempt, context))
             finally:
                 self.end_if_copy()
-                connected = clean_connections()
+                connected = self.connections_made.any and clean_connections()
 
         try:
             outcome = slot.run(attempt, handle, partial(outcome_of_stop, attempt))

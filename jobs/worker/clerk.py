@@ -26,7 +26,8 @@ R = TypeVar("R")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 JITTER = (0.7, 1.3)  # of each pause: many workers may wait for the same server
-MANY, GATHER = 50, 0.01  # jobs that are out, and seconds: so many are held only where they take a moment each
+MANY, GATHER = 50, 0.1  # jobs that are out, and seconds: so many are held only where they take a moment each
+ENOUGH = 500  # outcomes: more of them together are hardly cheaper
 NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
 
@@ -178,7 +179,7 @@ class Clerk(threading.Thread):
     def outcomes_due_in(self, now: float) -> float:
         """At once; but where many others are about to end, they are told together."""
         still_out = len(self.ledger) - len(self._tray.outcomes)
-        if self._closing or still_out < MANY:
+        if self._closing or still_out < MANY or len(self._tray.outcomes) >= ENOUGH:
             return 0.0
         return max(0.0, self._tray.since + GATHER - now)
 

@@ -57,6 +57,17 @@ def probe_every() -> int:
     return ceil(longest_silence() / PROBES)
 
 
+class ConnectionsMade:
+    """Whether a handler of this process ever made a connection: to look for them takes a while each time."""
+
+    def __init__(self) -> None:
+        self.any = False
+        connection_created.connect(self.note)
+
+    def note(self, **about: object) -> None:
+        self.any = True
+
+
 def clean_connections() -> bool:
     """After a handler: whatever it left open, or an interruption left half done, is not built upon.
 

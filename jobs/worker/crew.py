@@ -30,7 +30,7 @@ OnWords = Callable[["ChildHandle", list[Word]], None]
 OnEnd = Callable[["ChildHandle"], None]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Assignment:
     """A claimed job that a child has been given."""
 
@@ -107,10 +107,14 @@ class ChildHandle:
             run.append((place, job))
         self.send(Run(tuple(run)))
 
+    def is_brisk(self, now: float) -> bool:
+        """Whether what it runs cannot have run for long, told without a look at each of its jobs: so it is usually."""
+        return self.slots == 1 and now - self.last_ended_at <= LONG
+
     def open_slots(self, now: float) -> int:
         """Those that are free, or soon will be: what is put behind a job that takes long would only wait."""
-        if self.slots == 1 and now - self.last_ended_at <= LONG:
-            return 1  # as is usual: told without a look at each of its jobs
+        if self.is_brisk(now):
+            return 1
         begun = [assignment.began_at for assignment in self.assignments.values()]
         return self.slots - sum(began is not None and now - began > LONG for began in begun)
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
+from uuid import UUID
 
 from django.db import DatabaseError, close_old_connections, connection, connections
 
@@ -80,6 +81,7 @@ class DatabaseClient:
     ) -> None:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
+        self._claiming: UUID | None = None  # with this id, perhaps without having heard the answer
         self._rested = threading.local()  # as connections are
         self._spans = tracing.Batches()
 
@@ -106,6 +108,10 @@ class DatabaseClient:
 
     @reconnecting
     def claim(self, order: ClaimOrder) -> list[ClaimedJob]:
+        """An idle worker asks by one statement whether there is anything; what is repeated was asked before."""
+        if order.is_routine and order.claim_id != self._claiming and not schedule.work_waits(self.worker.pk):
+            return []
+        self._claiming = order.claim_id
         claim = partial(
             claiming.claim,
             self.worker,

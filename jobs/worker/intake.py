@@ -33,12 +33,24 @@ class Intake:
         self.held_back = False  # the last look found nothing, but may have left what must begin at once
         self._look_at = 0.0
         self._look_again = False
+        self._hints: set[str] = set()  # where to look, if it is known that there is nothing elsewhere
 
     # When
 
-    def look_soon(self) -> None:
+    def look_soon(self, *queues: str) -> None:
+        """For work somewhere, or in these queues."""
+        if not queues or not (self._hints or self.is_resting):
+            self._hints.clear()
+        else:
+            self._hints.update(queues)
         self._look_at = 0.0
         self._look_again = self.looking  # a look that is under way may have begun too early to see it
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the last look found nothing anywhere, and nobody has said since that there is something."""
+        rests = self.is_open and not self.looking and self._look_at > monotonic()
+        return rests and not self.options.until_empty and self.options.window is None
 
     def patience(self) -> float:
         """Seconds until the next look."""
@@ -52,6 +64,7 @@ class Intake:
             order = self.next_order()
             if order:
                 self.looking, self._look_again = True, False
+                self._hints.clear()
                 self.clerk.look(order)
 
     def is_time(self) -> bool:
@@ -66,7 +79,9 @@ class Intake:
         self.looking = False
         self.taken += len(found.jobs)
         self.held_back = not found.jobs and found.order.leaves_some
-        if found.jobs or self._look_again:
+        was_hinted = bool(found.order.queues) and not self.options.queues
+        if found.jobs or self._look_again or was_hinted:
+            self._look_at = 0.0
             return
         interval = self.options.poll_interval or conf.POLL_INTERVAL or self.usual_interval()
         wait = interval * random.uniform(0.9, 1.1)
@@ -97,10 +112,11 @@ class Intake:
             return None
         return ClaimOrder(
             claim_id=uuid4(),  # kept through repeats: if the answer gets lost, the jobs do not
-            queues=queue_order(self.options.queues),
+            queues=queue_order(self.options.queues) or sorted(self._hints),
             limit=limit,
             isolated_kinds={kind.name: self.weight_of(kind) for kind in registry if kind.is_isolated},
             isolated_limit=max(0, free),
+            is_routine=self._look_at > 0,
         )
 
     def weight_of(self, kind: Kind) -> int:

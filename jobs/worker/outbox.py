@@ -16,7 +16,7 @@ from jobs.worker.reporting import Digest, News
 
 logger = logging.getLogger("jobs.worker")
 SEND_AT_MOST_EVERY = 0.25  # seconds; a handler may report thousands of times in one
-GATHER = 0.005  # seconds: how attempts ended is told together while there are more to run
+GATHER = 0.02  # seconds: how attempts ended is told together while there are more to run
 
 
 def fit_to_travel(word: Word) -> Word | None:

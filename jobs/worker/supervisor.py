@@ -66,7 +66,7 @@ class Supervisor:
         )
         self.desk = Desk(self.clerk, self.janitor, display)
         self.heartbeat = Heartbeat(client, self.ledger, self.later(self.on_orders), self.desk.tally)
-        look_soon = self.later(lambda: self.intake.look_soon())
+        look_soon = self.later(lambda *queues: self.intake.look_soon(*queues))
         timekeeper = Timekeeper(client, look_soon)
         self.wake_ups = WakeUps(client, look_soon, options.queue_names, timekeeper.on_word)
         self.helpers: list[Repeating] = [self.heartbeat, self.wake_ups, *chores(client, folders, options, timekeeper)]

@@ -18,12 +18,12 @@ class WakeUps(Repeating):
     def __init__(
         self,
         client: QueueClient,
-        on_wake_up: Callable[[], None],
+        on_wake_up: Callable[..., None],
         queues: Sequence[str] = (),
         on_other: Callable[[str], None] = lambda word: None,
     ) -> None:
         super().__init__("wake-ups", client)
-        self.on_wake_up, self.queues = on_wake_up, queues
+        self.on_wake_up, self.queues = on_wake_up, queues  # called with the names of queues that got work, if known
         self.on_other = on_other  # called with a word that is no queue's name, but about a chore of the workers' own
         self.working = False  # whether hints can be relied on: else the worker polls often
         self.asks_for_room = False
@@ -84,9 +84,10 @@ class WakeUps(Repeating):
                 bell.ring()
             elif is_word(word):
                 self.on_other(word)
-        if any(queue in self.queues or (not self.queues and not is_word(queue)) for queue in heard):
+        served = [queue for queue in heard if queue in self.queues or (not self.queues and not is_word(queue))]
+        if served:
             self.room = 0  # until it has looked
-            self.on_wake_up()
+            self.on_wake_up(*served)
 
     def do_without(self) -> None:
         if self.working:

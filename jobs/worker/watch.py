@@ -30,8 +30,9 @@ class Timed(Protocol):
 
 
 def watch(crew: Crew, ledger: Ledger, now: float) -> None:
-    """Interrupt what must stop, and kill what does not."""
-    for assignment in crew.assignments():
+    """Interrupt what must stop, and kill what does not. Where jobs end all the time, none has run for long."""
+    busy = [child for child in crew.children if not child.is_brisk(now)]
+    for assignment in [each for child in busy for each in child.assignments.values()]:
         reason = why_to_stop(assignment, ledger, now)
         if reason:
             in_time = patience(assignment.job, PATIENCE) if reason == Reason.LEASE else PATIENCE

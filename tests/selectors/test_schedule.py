@@ -6,9 +6,10 @@ import pytest
 
 from jobs.handlers.base import Outcome
 from jobs.lifecycle.finish import finish_one
+from jobs.models import Limit
 from jobs.selectors.clock import database_now
-from jobs.selectors.schedule import next_due_in
-from tests.factories import age, claimed, make_job
+from jobs.selectors.schedule import next_due_in, work_waits
+from tests.factories import age, claimed, make_job, make_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -37,3 +38,22 @@ def test_what_is_due_already_needs_no_wait():
 def test_a_retry_is_scheduled_too():
     finish_one(Outcome.failed(claimed(backoff="fixed:60"), "broken"))
     assert next_due_in() == pytest.approx(63, abs=8)
+
+
+def test_an_idle_worker_hears_whether_there_may_be_something_for_it(django_assert_num_queries):
+    worker = make_worker().pk
+    make_job_in(60)
+    with django_assert_num_queries(1):
+        assert not work_waits(worker)
+    age(120)
+    assert work_waits(worker)  # it is due
+
+
+def test_what_is_ready_and_what_a_limit_lets_go_is_something():
+    worker = make_worker().pk
+    Limit.objects.create(target="kind", name="slow", rate_jobs=1, rate_seconds=1, opens_at=database_now())
+    assert work_waits(worker)
+    Limit.objects.all().delete()
+    assert not work_waits(worker)
+    make_job()
+    assert work_waits(worker)

@@ -111,6 +111,12 @@ class Office:
         wait_until(lambda: len(self.found) > before)
         return self.found[-1].jobs
 
+    def looked_by_routine(self) -> list[ClaimedJob]:
+        before = len(self.found)
+        self.clerk.look(ClaimOrder(uuid4(), [], 1, is_routine=True))
+        wait_until(lambda: len(self.found) > before)
+        return self.found[-1].jobs
+
     def report(self, claim: ClaimRef, **what: Any) -> None:
         self.clerk.report(Report(claim, **what))
 
@@ -278,6 +284,13 @@ def test_an_outcome_whose_answer_was_lost_is_asked_for_again_and_counts_once(off
     assert office.ledger.claims() == []
 
 
+def test_a_routine_look_takes_what_is_there_also_if_its_answer_is_lost(office: Office, queue: Unsteady):
+    assert office.looked_by_routine() == []
+    make_job()
+    queue.answers_lost["claim"] = 1  # the second call finds nothing ready, but what the first has taken
+    assert len(office.looked_by_routine()) == 1
+
+
 def test_outcomes_that_lie_on_the_tray_together_are_told_in_one_call(office: Office, queue: Unsteady):
     for _ in range(5):
         make_job(max_attempts=1)
@@ -305,6 +318,18 @@ def test_while_many_are_out_outcomes_wait_for_more_and_for_a_look_but_not_for_ev
     assert office.told(Outcome.completed(jobs[2].claim), Outcome.completed(jobs[3].claim)) == [Status.COMPLETED] * 2
     monkeypatch.setattr(clerk_module, "GATHER", 0.001)
     assert office.told(Outcome.completed(jobs[4].claim)) == [Status.COMPLETED]
+
+
+def test_when_enough_outcomes_lie_there_they_are_told_though_many_are_out(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(clerk_module, "MANY", 1)
+    monkeypatch.setattr(clerk_module, "GATHER", 3600)
+    monkeypatch.setattr(clerk_module, "ENOUGH", 2)
+    for _ in range(4):
+        make_job()
+    jobs = office.claimed(limit=4)
+    assert office.told(*(Outcome.completed(job.claim) for job in jobs[:2])) == [Status.COMPLETED] * 2
 
 
 def test_what_comes_after_the_lease_ended_counts_while_nobody_has_taken_the_job(office: Office, queue: Unsteady):

@@ -95,6 +95,40 @@ def test_a_wake_up_ends_its_sleep(intake: Intake, errands: Errands):
     assert len(errands.orders) == 2
 
 
+def test_a_look_is_routine_only_if_it_is_time_and_nobody_said_that_there_is_work(intake: Intake, errands: Errands):
+    intake.look()
+    intake.found(replace(NOTHING, next_due_in=0.0))
+    intake.look()  # it is time
+    intake.found(Found(errands.orders[-1], [a_claimed_job()]))
+    intake.look()  # where there was one, there may be more
+    intake.found(NOTHING)
+    intake.look_soon()
+    intake.look()
+    assert [order.is_routine for order in errands.orders] == [False, True, False, False]
+
+
+def queues_looked_at(intake: Intake, errands: Errands) -> list[str]:
+    intake.look()
+    return list(errands.orders[-1].queues)
+
+
+def test_one_that_rests_looks_where_it_was_told_to_and_then_everywhere(intake: Intake, errands: Errands):
+    intake.look()
+    intake.found(NOTHING)
+    intake.look_soon("slow", "quick")
+    assert queues_looked_at(intake, errands) == ["quick", "slow"]
+    intake.found(Found(errands.orders[-1], []))  # somebody else was faster: nothing is known of other queues
+    assert queues_looked_at(intake, errands) == []
+    intake.found(NOTHING)
+    intake.look_soon("slow")
+    intake.look_soon()  # because of something else
+    assert queues_looked_at(intake, errands) == []
+    intake.look_soon("slow")  # while it looks, nobody knows what that will find
+    intake.found(NOTHING)
+    assert queues_looked_at(intake, errands) == []
+    assert len(errands.orders) == 5
+
+
 def test_a_wake_up_during_a_look_is_not_lost_though_that_look_found_nothing(intake: Intake, errands: Errands):
     intake.look()
     intake.look_soon()

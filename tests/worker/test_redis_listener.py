@@ -104,7 +104,7 @@ class Ear:
         self.thread = WakeUps(client, self.hear)
         self.thread.room = 1
 
-    def hear(self) -> None:
+    def hear(self, *queues: str) -> None:
         self.heard += 1
         self.thread.room = 1
 

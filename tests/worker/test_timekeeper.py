@@ -113,7 +113,7 @@ def test_workers_can_be_told_not_to(settings, interval, ticks, is_timekeeper):
 def test_an_edit_wakes_those_who_sleep(client: DatabaseClient):
     make_periodic("a"), make_periodic("b")
     words: list[str] = []
-    listener = WakeUps(client, lambda: None, ["only.this"], words.append)
+    listener = WakeUps(client, lambda *queues: None, ["only.this"], words.append)
     listener.start()
     try:
         wait_until(lambda: listener.working)

@@ -24,10 +24,12 @@ class Ear:
 
     def __init__(self, client: DatabaseClient) -> None:
         self.heard = 0
+        self.queues: tuple[str, ...] = ()
         self.thread = WakeUps(client, self.hear)
 
-    def hear(self) -> None:
+    def hear(self, *queues: str) -> None:
         self.heard += 1
+        self.queues = queues
 
     def heard_by(self, what: Callable[[], object]) -> bool:
         """Whether it is woken by this."""
@@ -59,9 +61,11 @@ def start(ear: Ear) -> None:
 
 
 @pytest.mark.postgres
-def test_a_job_that_is_enqueued_wakes_a_worker_that_listens(ear: Ear):
+def test_a_job_that_is_enqueued_wakes_a_worker_that_listens_and_says_in_which_queue(ear: Ear):
     start(ear)
+    assert ear.queues == ()
     assert ear.heard_by(make_job)
+    assert ear.queues == ("default",)
 
 
 @pytest.mark.postgres

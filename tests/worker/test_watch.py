@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from jobs.worker.crew import Assignment
+from jobs.worker.crew import LONG, Assignment, ChildHandle
 from jobs.worker.leases import LONGEST_MARGIN, last_moment, lease_clock, margin
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
-from jobs.worker.watch import RECALL_AFTER, UNTAKEN, is_held_up, why_to_stop
+from jobs.worker.watch import RECALL_AFTER, UNTAKEN, is_held_up, watch, why_to_stop
 from tests.handlers.reporter import a_claimed_job
 from tests.worker.household import Household, give
 
@@ -131,3 +131,20 @@ def test_a_job_that_is_not_begun_though_a_slot_is_free_is_called_back_in_the_end
     assignment = household.assignment()
     assert not is_held_up(assignment.child, assignment.given_at + 0.9 * UNTAKEN)
     assert is_held_up(assignment.child, assignment.given_at + 1.1 * UNTAKEN)
+
+
+class OneChild:
+    """What `watch` needs of a crew."""
+
+    def __init__(self, child: ChildHandle) -> None:
+        self.children = [child]
+
+
+def test_where_jobs_end_all_the_time_none_is_looked_at_and_where_they_do_not_each_is(household: Household):
+    assignment, began = begun(household, max_runtime=timedelta(milliseconds=1))
+    crew: Any = OneChild(assignment.child)
+    assignment.child.last_ended_at = began
+    watch(crew, Ledger(), began + LONG / 2)
+    assert assignment.stop_reason is None
+    watch(crew, Ledger(), began + LONG * 2)
+    assert assignment.stop_reason == Reason.TIMEOUT
