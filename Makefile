@@ -6,7 +6,7 @@ BIN := .venv/bin
 MANAGE := DEBUG=1 $(BIN)/python manage.py
 READY := .venv/.ready
 
-.PHONY: help setup demo serve test check check-types check-rest format docs mutants repeat soak chaos bench clean
+.PHONY: help setup demo serve test check check-types check-rest format docs mutants repeat soak chaos bench bench-sides clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,8 +102,15 @@ soak: $(READY) ## the state machine with many more examples (minutes)
 chaos: $(READY) ## everything goes wrong at once, for SECONDS=60, by SEED=1; says whether all promises were kept
 	@DEBUG=1 $(BIN)/python -m tests.chaos --keep --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1)
 
-bench: $(READY) ## the figures of docs/performance.md, on a private PostgreSQL
+bench-sides: .venv-sides/.ready ## install the queues that `make bench` puts beside Jobyard
+
+.venv-sides/.ready: benchmarks/sides/requirements.txt
+	@$(PYTHON) -m venv .venv-sides
+	@.venv-sides/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/sides/requirements.txt
+	@touch .venv-sides/.ready
+
+bench: $(READY) ## the figures of docs/performance.md, on a private PostgreSQL; QUICK=1 for a few minutes
 	@DEBUG=1 $(BIN)/python -m benchmarks.run $(if $(QUICK),--quick)
 
 clean: ## remove what was made here: environments, databases, media
-	rm -rf .venv .venv-django6 build var media staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf .venv .venv-django6 .venv-sides build var media staticfiles .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

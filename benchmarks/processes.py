@@ -15,7 +15,6 @@ from tests.postgres import Postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class RunningWorker:
@@ -40,27 +39,38 @@ class RunningWorker:
         self.process.wait(60)
 
     def family(self) -> list[int]:
-        parents = {pid: parent for pid, parent, _ in processes()}
-        family = [self.process.pid]
-        for pid in family:
-            family += [child for child, parent in parents.items() if parent == pid]
-        return family
+        return family_of(self.process.pid)
 
     def cpu_seconds(self) -> float:
-        return sum(ticks_of(pid) for pid in self.family()) / TICKS_PER_SECOND
+        return sum(map(cpu_seconds_of, self.family()))
 
     def megabytes(self) -> float:
-        """What its processes hold, shared pages counted once for each."""
-        return sum(pages_of(pid) for pid in self.family()) * PAGE / 2**20
+        """What its processes hold; a page that several of them share counts once."""
+        return sum(map(kilobytes_of, self.family())) / 1024
 
 
-def ticks_of(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
+def family_of(pid: int) -> list[int]:
+    """A process, its children, and theirs."""
+    parents = {child: parent for child, parent, _ in processes()}
+    family = [pid]
+    for each in family:
+        family += [child for child, parent in parents.items() if parent == each]
+    return family
 
 
-def pages_of(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+def cpu_seconds_of(pid: int) -> float:
+    """What a process has computed, with those of its children that have ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0  # it has just ended: its parent tells
+    return sum(map(int, fields[11:15])) / TICKS_PER_SECOND
+
+
+def kilobytes_of(pid: int) -> int:
+    """A process's share of memory: what it shares with others is divided by their number."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("Pss:")))
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 600) -> None:

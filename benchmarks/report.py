@@ -47,9 +47,9 @@ def row(figure: Figure) -> tuple[str, ...]:
     return figure.name, *shown, figure.bar, met
 
 
-def save(result: dict[str, Any], *, quick: bool) -> Path:
+def save(result: dict[str, Any], suffix: str) -> Path:
     day = datetime.fromisoformat(result["when"]).date()
-    path = RESULTS / f"{day}-{result['commit']}{'-quick' if quick else ''}.json"
+    path = RESULTS / f"{day}-{result['commit']}{suffix}.json"
     RESULTS.mkdir(exist_ok=True)
     path.write_text(json.dumps(result, separators=(",", ":")) + "\n")
     return path

@@ -3,11 +3,14 @@
 import argparse
 import os
 import secrets
+from dataclasses import replace
 
 import django
 
 from benchmarks.scale import FULL, QUICK
 from tests.postgres import BENCHMARK_CONF, Postgres
+
+PARTS = ("sides", "sqlite", "worker", "verbs", "rows")
 
 
 def boot(server: Postgres) -> None:
@@ -25,14 +28,20 @@ def boot(server: Postgres) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller tables and fewer samples: about a minute")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", choices=PARTS, action="append", help="only this part; may be given several times")
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds in turns, instead of the usual number")
+    options = parser.parse_args()
+    scale = QUICK if options.quick else FULL
+    if options.rounds:
+        scale = replace(scale, rounds=options.rounds, side_rounds=options.rounds)
     # Less WAL is kept than the server could, so that the whole run fits into five gigabytes of disk.
     with Postgres({**BENCHMARK_CONF, "max_wal_size": "2GB"}) as server:
         boot(server)
         from benchmarks import report, suite  # they import models, which need Django to be set up
 
-        result = suite.run(server, QUICK if quick else FULL)
-        print(f"Written to {os.path.relpath(report.save(result, quick=quick))}")
+        result = suite.run(server, scale, options.only or PARTS)
+        suffix = "".join(f"-{part}" for part in options.only or ()) + ("-quick" if options.quick else "")
+        print(f"Written to {os.path.relpath(report.save(result, suffix))}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ class Scale:
 
     finished: int
     scheduled: int
-    elsewhere: int
+    elsewhere: int  # pending, in another queue
+    waiting: int  # pending, in the same queue
+    beside: int  # jobs drained beside all these
     deltas: int
     rounds: int
     claims: int  # per round and side
@@ -19,26 +21,38 @@ class Scale:
     wake_ups: int
     idle_seconds: int
     growth: int  # jobs
+    side_rounds: int  # beside other queues
+    side_seconds: float  # of enqueueing
+    side_share: float  # of the jobs that are drained
+    side_wake_ups: int
 
 
 FULL = Scale(
     finished=1_000_000,
     scheduled=1_000_000,
-    elsewhere=100_000,
+    elsewhere=1_000_000,
+    waiting=1_000_000,
+    beside=10_000,
     deltas=100_000,
-    rounds=5,
-    claims=80,
+    rounds=3,
+    claims=50,
     stream=100_000,
     drain=5_000,
     worker_drain=20_000,
     wake_ups=300,
     idle_seconds=120,
     growth=100_000,
+    side_rounds=5,
+    side_seconds=2.0,
+    side_share=1.0,
+    side_wake_ups=100,
 )
 QUICK = Scale(
     finished=100_000,
     scheduled=100_000,
     elsewhere=10_000,
+    waiting=10_000,
+    beside=3_000,
     deltas=20_000,
     rounds=3,
     claims=30,
@@ -48,4 +62,8 @@ QUICK = Scale(
     wake_ups=50,
     idle_seconds=30,
     growth=5_000,
+    side_rounds=1,
+    side_seconds=1.0,
+    side_share=0.25,
+    side_wake_ups=40,
 )

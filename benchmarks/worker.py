@@ -117,12 +117,12 @@ def transactions() -> int:
 
 
 def measure_growth(server: Postgres, databases: Databases, scale: Scale) -> Findings:
-    found = Findings("Memory of a worker with one process, shared pages counted for each of its three")
+    found = Findings("Memory of a worker: supervisor, nursery and one child")
     tenth = scale.growth // 10
     with databases.fresh("worker"), RunningWorker(server, "worker", "--processes", "1") as worker:
         for jobs in (tenth, tenth * 4, tenth * 5):
             enqueue_many(new_jobs(jobs))
             wait_for(lambda: not Job.objects.filter(status__in=("pending", "running")).exists(), 1200)
             done = Job.objects.count()
-            found.figures.append(Figure(f"after {done:,} jobs", Spread.of([worker.megabytes()]), "MiB"))
+            found.figures.append(Figure(f"after {done:,} jobs", Spread.of([worker.megabytes()]), "MiB", at_most=80))
     return found

@@ -1,0 +1,95 @@
+"""Jobyard beside other queues: the same measures in the same minutes on the same server, in turns."""
+
+from benchmarks.competitor import Competitor, installed
+from benchmarks.findings import Figure, Findings
+from benchmarks.measure import Spread
+from benchmarks.numbers import percentile
+from benchmarks.pgbench import Limit
+from benchmarks.report import say
+from benchmarks.scale import Scale
+from tests.postgres import Postgres
+
+Samples = dict[str, dict[str, list[float]]]  # by queue and measure, one value for each round
+OURS, FASTEST, DJANGOS, PGBENCH = "jobyard", "pgqueuer", "django_tasks_db", "pgbench"
+# What is compared with whom, and the bar: at least so many times as many, or at most so many times as long.
+BARS: tuple[tuple[str, str, dict[str, float]], ...] = (
+    ("drain, 1 worker", FASTEST, {"at_least": 1.0}),
+    ("drain, 1 worker", DJANGOS, {"at_least": 10.0}),
+    ("drain, 2 workers", FASTEST, {"at_least": 1.0}),
+    ("enqueue", FASTEST, {"at_least": 1.0}),
+    ("enqueue_many", FASTEST, {"at_least": 2.0}),
+    ("wake-up p50", FASTEST, {"at_most": 1.0}),
+    ("wake-up p99", FASTEST, {"at_most": 1.0}),
+    ("enqueue", PGBENCH, {}),
+    ("enqueue_many", PGBENCH, {}),
+    ("drain, 1 worker", PGBENCH, {}),
+    ("WAL per job", FASTEST, {}),
+    ("commits per job", FASTEST, {}),
+)
+UNITS = {"enqueue": "/s", "enqueue_many": "/s", "drain, 1 worker": "/s", "drain, 2 workers": "/s", "WAL per job": "B"}
+UNITS |= {
+    "wake-up p50": "ms",
+    "wake-up p99": "ms",
+    "CPU of the worker": "µs",
+    "CPU of PostgreSQL": "µs",
+    "commits per job": "",
+}
+
+
+def measure(server: Postgres, limit: Limit, scale: Scale) -> Findings:
+    competitors = installed(server)
+    samples: Samples = {name: {} for name in (*(each.name for each in competitors), PGBENCH)}
+    try:
+        for number in range(scale.side_rounds):
+            for name, value in limits(limit).items():
+                samples[PGBENCH].setdefault(name, []).append(value)
+            turn = number % len(competitors)
+            for each in competitors[turn:] + competitors[:turn]:
+                say(f"side by side, round {number + 1} of {scale.side_rounds}: {each.name}")
+                for name, value in one_round(each, scale).items():
+                    samples[each.name].setdefault(name, []).append(value)
+    finally:
+        for each in competitors:
+            each.close()
+    return findings(samples, {each.name: each.facts["how"] for each in competitors})
+
+
+def limits(limit: Limit) -> dict[str, float]:
+    """What PostgreSQL alone can do of it, with one client."""
+    return {
+        "enqueue": 1 / limit.seconds_per_job("insert_one", runs=1000),
+        "enqueue_many": 1 / limit.seconds_per_job("insert_1000", runs=50, jobs_per_run=1000),
+        "drain, 1 worker": 1 / limit.seconds_per_job("claim_finish_100", runs=200, jobs_per_run=100, preload=True),
+    }
+
+
+def one_round(side: Competitor, scale: Scale) -> dict[str, float]:
+    found: dict[str, float] = {"enqueue": side.enqueue_one(scale.side_seconds)["per_second"]}
+    if many := side.enqueue_many(scale.side_seconds):
+        found["enqueue_many"] = many["per_second"]
+    alone = side.drain(1, scale.side_share)
+    found |= {
+        "drain, 1 worker": alone["per_second"],
+        "CPU of the worker": alone["worker_cpu"] * 1e6,
+        "CPU of PostgreSQL": alone["server_cpu"] * 1e6,
+        "WAL per job": alone["wal"],
+        "commits per job": alone["commits"],
+        "drain, 2 workers": side.drain(2, scale.side_share)["per_second"],
+    }
+    woken = side.wake(scale.side_wake_ups)
+    return found | {f"wake-up p{percent}": percentile(woken, percent) * 1e3 for percent in (50, 99)}
+
+
+def findings(samples: Samples, how: dict[str, str]) -> Findings:
+    found = Findings("Side by side")
+    for name, unit in UNITS.items():
+        for side, measured in samples.items():
+            if name in measured:
+                found.figures.append(Figure(f"{name}, {side}", Spread.of(measured[name]), unit))
+    for name, other, bar in BARS:
+        if other in samples and name in samples[OURS]:
+            ratios = [ours / theirs for ours, theirs in zip(samples[OURS][name], samples[other][name], strict=True)]
+            found.figures.append(Figure(f"{name}: {OURS} : {other}", Spread.of(ratios), "×", **bar))
+    found.samples["sides"] = samples
+    found.lines += [f"{side}: {words}" for side, words in how.items()]
+    return found

@@ -1,0 +1,51 @@
+"""Jobyard itself, with its worker as a user starts it."""
+
+import os
+import sys
+from pathlib import Path
+
+from benchmarks.sides.side import Side, main
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TABLES = ("job", "jobevent", "claim", "queuedelta", "queuetotal", "worker")
+
+
+class Jobyard(Side):
+    distribution = "jobyard"
+    how = "runworker as it is: a process for each core, LISTEN/NOTIFY, events, counts and fences on"
+    tables = tuple(f"jobs_{table}" for table in TABLES)
+    done = "SELECT count(*) FROM jobs_job WHERE status = 'completed'"
+    jobs = 40_000
+
+    def setup(self) -> None:
+        self.connect()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+
+    def connect(self) -> None:
+        import django
+
+        django.setup()
+        import benchmarks.job_handlers  # noqa: F401  registers the kinds
+
+    def enqueue(self, sent: int | None = None) -> None:
+        from jobs import enqueue
+
+        if sent is None:
+            enqueue("bench.noop")
+        else:
+            enqueue("bench.note", {"sent": sent})
+
+    def enqueue_many(self, number: int) -> None:
+        from jobs import enqueue_many
+        from jobs.lifecycle.new_job import NewJob
+
+        enqueue_many(NewJob("bench.noop") for _ in range(number))
+
+    def work(self) -> None:
+        os.execv(sys.executable, [sys.executable, str(ROOT / "manage.py"), "runworker"])
+
+
+if __name__ == "__main__":
+    main(Jobyard())
