@@ -82,6 +82,7 @@ class HttpClient:
 
     def claim(self, order: ClaimOrder) -> list[ClaimedJob]:
         told = {field.name: getattr(order, field.name) for field in fields(order)}
+        del told["is_routine"]  # to the server a look is a look
         look = Look(**told, kinds=sorted(kind.name for kind in registry))
         try:
             answer = self._call("POST", "claim", codecs.LOOK.encode(look))
