@@ -17,6 +17,7 @@ from benchmarks.numbers import number
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, SIZING = ROOT / "docs/performance.md", ROOT / "docs/operations/sizing.md"
 CHART = ROOT / "docs/images/side-by-side.svg"
+PICTURE = "![Jobs per second of Jobyard and other queues](images/side-by-side.svg)"
 FIGURES = re.compile(r"(<!-- figures: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 RESULT = re.compile(r"benchmarks/results/[^`]+\.json")
 SIDES, OURS = "Side by side", "jobyard"
@@ -47,7 +48,8 @@ def filled(place: re.Match[str], source: str, findings: dict[str, Found]) -> str
     found = by_name(findings, name)
     if found is None:
         return place.group()  # it was not measured this time
-    lines = [*(matrix(found) if name == SIDES else ()), *table(found), *told(found), "", source]
+    beside = [PICTURE, "", *matrix(found)] if name == SIDES else []
+    lines = [*beside, *table(found), *told(found), "", source]
     return before + "\n".join(lines) + "\n" + after
 
 
