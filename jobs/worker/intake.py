@@ -46,6 +46,11 @@ class Intake:
         self._look_at = 0.0
         self._look_again = self.looking  # a look that is under way may have begun too early to see it
 
+    def look_by_routine(self) -> None:
+        """Now, though nobody said that there is work; if somebody has, that stands."""
+        self._look_at = min(self._look_at, monotonic())
+        self._look_again = self.looking
+
     @property
     def is_resting(self) -> bool:
         """Whether the last look found nothing anywhere, and nobody has said since that there is something."""
@@ -63,7 +68,7 @@ class Intake:
         if self.is_open and not self.looking and monotonic() >= self._look_at and self.is_time():
             order = self.next_order()
             if order:
-                self.looking, self._look_again = True, False
+                self.looking, self._look_again, self._look_at = True, False, float("inf")
                 self._hints.clear()
                 self.clerk.look(order)
 
@@ -79,13 +84,18 @@ class Intake:
         self.looking = False
         self.taken += len(found.jobs)
         self.held_back = not found.jobs and found.order.leaves_some
-        was_hinted = bool(found.order.queues) and not self.options.queues
-        if found.jobs or self._look_again or was_hinted:
-            self._look_at = 0.0
-            return
+        if len(found.jobs) == found.order.limit:
+            self.look_soon()  # there may be more
+        elif found.jobs or (found.order.queues and not self.options.queues):
+            self.look_by_routine()  # it was told where to look, and knows nothing of other queues
+        elif not self._look_again:
+            self._look_at = monotonic() + self.rest(found.next_due_in)
+
+    def rest(self, next_due_in: float | None) -> float:
+        """Seconds to sleep, where nothing was found."""
         interval = self.options.poll_interval or conf.POLL_INTERVAL or self.usual_interval()
         wait = interval * random.uniform(0.9, 1.1)
-        self._look_at = monotonic() + (wait if found.next_due_in is None else min(wait, found.next_due_in))
+        return wait if next_due_in is None else min(wait, next_due_in)
 
     @property
     def may_have_left_some(self) -> bool:

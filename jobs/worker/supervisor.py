@@ -187,7 +187,7 @@ class Supervisor:
         self.desk.file(answers)
         waits_again = any(answer.status not in TERMINAL for answer in answers)
         if not self.desk.unfinished or waits_again or self.intake.may_have_left_some:
-            self.intake.look_soon()  # what is to be tried again may be due at once, and there is room now
+            self.intake.look_by_routine()  # what is to be tried again may be due at once, and there is room now
         if self.intake.has_had_enough and not self.desk.unfinished:
             self.shutdown.begin("it has done the jobs it was asked to do", 0)
 

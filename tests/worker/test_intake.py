@@ -95,16 +95,25 @@ def test_a_wake_up_ends_its_sleep(intake: Intake, errands: Errands):
     assert len(errands.orders) == 2
 
 
-def test_a_look_is_routine_only_if_it_is_time_and_nobody_said_that_there_is_work(intake: Intake, errands: Errands):
+def test_a_look_is_routine_unless_somebody_said_that_there_is_work_or_there_was_so_much(
+    intake: Intake, errands: Errands
+):
     intake.look()
     intake.found(replace(NOTHING, next_due_in=0.0))
     intake.look()  # it is time
-    intake.found(Found(errands.orders[-1], [a_claimed_job()]))
-    intake.look()  # where there was one, there may be more
+    two = [a_claimed_job(), a_claimed_job()]
+    intake.found(Found(errands.orders[-1], two))  # all that it asked for
+    intake.look()
+    intake.found(Found(errands.orders[-1], two[:1]))
+    intake.look()
     intake.found(NOTHING)
     intake.look_soon()
+    intake.look_by_routine()  # what was said stands
     intake.look()
-    assert [order.is_routine for order in errands.orders] == [False, True, False, False]
+    intake.found(NOTHING)
+    intake.look_by_routine()
+    intake.look()
+    assert [order.is_routine for order in errands.orders] == [False, True, False, True, False, True]
 
 
 def queues_looked_at(intake: Intake, errands: Errands) -> list[str]:
