@@ -84,8 +84,8 @@ def matrix(found: Found) -> Iterator[str]:
 def cell(figure: Found | None) -> str:
     if figure is None:
         return "–"
-    spread = "" if figure["low"] == figure["high"] else f" ({number(figure['low'])} – {number(figure['high'])})"
-    return f"{number(figure['median'])} {figure['unit']}{spread}".strip()
+    spread = "" if figure["low"] == figure["high"] else f"({number(figure['low'])} – {number(figure['high'])})"
+    return " ".join(filter(None, (number(figure["median"]), figure["unit"], spread)))
 
 
 def table(found: Found) -> Iterator[str]:
