@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from operator import is_
 from typing import Any, NamedTuple
 
 from jobs import tracing
@@ -109,7 +108,6 @@ class Checker:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Terms] = {}
-        self._last: tuple[tuple[Any, ...], Terms] | None = None
         self._largest = conf.MAX_PAYLOAD
 
     def check(self, new: NewJob) -> CheckedJob:
@@ -130,8 +128,6 @@ class Checker:
         said = (new.kind, new.queue, new.priority, new.unique, new.force, new.max_attempts, new.backoff,
                 new.max_runtime, new.webhook_url, new.accelerator, new.after,
                 new.on_parent_failure, new.allow_unknown)  # fmt: skip
-        if self._last and all(map(is_, said, self._last[0])):
-            return self._last[1]  # as the one before, as is usual
         try:
             key = (*said, *map(type, said))  # True is 1 to a dictionary, and not to us
             known = self._known.get(key)
@@ -139,7 +135,6 @@ class Checker:
             return check_terms(new)
         if known is None:
             known = self._known[key] = check_terms(new)
-        self._last = said, known
         return known
 
 

@@ -33,16 +33,14 @@ class Intake:
         self.held_back = False  # the last look found nothing, but may have left what must begin at once
         self._look_at = 0.0
         self._look_again = False
-        self._hints: set[str] = set()  # where to look, if it is known that there is nothing elsewhere
+        self._hints: frozenset[str] = frozenset()  # where to look, if it is known that there is nothing elsewhere
 
     # When
 
     def look_soon(self, *queues: str) -> None:
         """For work somewhere, or in these queues."""
-        if not queues or not (self._hints or self.is_resting):
-            self._hints.clear()
-        else:
-            self._hints.update(queues)
+        known_where = bool(queues) and (bool(self._hints) or self.is_resting)
+        self._hints = self._hints.union(queues) if known_where else frozenset()
         self._look_at = 0.0
         self._look_again = self.looking  # a look that is under way may have begun too early to see it
 
@@ -69,7 +67,7 @@ class Intake:
             order = self.next_order()
             if order:
                 self.looking, self._look_again, self._look_at = True, False, float("inf")
-                self._hints.clear()
+                self._hints = frozenset()
                 self.clerk.look(order)
 
     def is_time(self) -> bool:
