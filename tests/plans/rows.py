@@ -74,4 +74,4 @@ def analyse() -> None:
 
 
 def empty() -> None:
-    run("TRUNCATE jobs_job, jobs_jobevent, jobs_worker, jobs_phaseprogress, jobs_qualityprogress")
+    run("TRUNCATE jobs_job, jobs_jobevent, jobs_worker, jobs_phaseprogress, jobs_qualityprogress CASCADE")
