@@ -38,7 +38,7 @@ WORK = (*MANAGE, "runworker", "--processes", "2", "--concurrency", "2")
 # Commits outlive a crash of the server (not of the machine), and each says when it was.
 CONF = {"fsync": "off", "track_commit_timestamp": "on"}
 SCRATCH = "16m"
-STARTS_WITHIN = 60.0
+STARTS_WITHIN = 180.0  # a machine that is busy with other things takes its time
 
 
 class Site:
