@@ -51,12 +51,12 @@ def ffmpeg() -> list[str]:
     return [program, "-nostdin", "-v", "error", "-y"]
 
 
-def make_source(folder: Path, seconds: int) -> Path:
+def make_source(folder: Path, seconds: int, group: int = 250) -> Path:
     """Moving picture with some noise, so that it costs what a film costs rather than what a cartoon does."""
     path = folder / "source.mp4"
     picture = f"testsrc2=size={SIZE}:rate={RATE}:duration={seconds},noise=alls=12:allf=t"
     run("-f", "lavfi", "-i", picture, "-f", "lavfi", "-i", f"sine=duration={seconds}", "-c:v", "libx264",
-        "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "aac", str(path))  # fmt: skip
+        "-g", str(group), "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "aac", str(path))  # fmt: skip
     return path
 
 

@@ -153,6 +153,9 @@ class Conf:
     VIDEO_PARALLEL = count(
         0, "qualities", "How many qualities of a video are encoded at once; 0 = as cores and memory allow."
     )
+    VIDEO_SPLIT_AFTER = seconds(
+        0, "A longer video is encoded by several workers at once, chunk by chunk; 0 = each by one, unless it is asked."
+    )
     WORKER_ADMIN_SECRET: EnvironmentSecret[str] = EnvironmentSecret(
         "", parse_secret, "text", "Who shows it may register remote workers over HTTP; empty = nobody."
     )

@@ -24,8 +24,9 @@ YET_BOTH = (
 ON_SQLITE = ("worker/test_runworker", "worker/test_sharing", "worker/test_crashes", "worker/test_outages")
 # What takes longest begins first: else one process would have it left when the others are done.
 LONGEST = (
-    "videos/test_crashes", "videos/test_transcode", "project/test_demo", "project/test_wheel", "worker/test_stubborn",
-    "worker/test_crashes", "worker/test_runworker", "commands/test_endless", "contract/", "plans/", "browser/",
+    "videos/test_crashes", "videos/test_split", "videos/test_transcode", "project/test_demo", "project/test_wheel",
+    "worker/test_stubborn", "worker/test_crashes", "worker/test_runworker", "commands/test_endless",
+    "contract/", "plans/", "browser/",
 )  # fmt: skip
 ALONE = ("chaos/test_chaos",)  # would be in the way of all that run beside it: `make test` has a step of its own for it
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}

@@ -12,6 +12,7 @@ from jobs.readable import full_time, human_duration
 from jobs.selectors.clock import database_now
 from jobs.selectors.deliveries import deliveries_of
 from jobs.selectors.limits import why_waiting
+from jobs.selectors.qualities import qualities_of
 from jobs.selectors.timeline import latest_events
 from jobs.selectors.workflows import workflow_of
 from jobs.states import EventName
@@ -44,7 +45,7 @@ def page_context(job: Any) -> dict[str, Any]:
         "holder": workers.get(job.last_worker_id),
         "known_workers": set(workers),
         "phases": list(job.phases.select_related("job")),
-        "qualities": list(job.qualities.all()),
+        "qualities": qualities_of([job.pk])[job.pk],
         "deliveries": deliveries_of(job.pk),
         "documents": [(name, value) for name, value in documents(job) if value not in (None, {})],
         "chapters": chapters(events[-MOST_EVENTS:]),

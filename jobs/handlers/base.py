@@ -97,6 +97,10 @@ class ClaimedJob(NamedTuple):
     def id(self) -> int:
         return self.claim.job_id
 
+    @property
+    def enqueued_moment(self) -> datetime | None:
+        return stored_moment(self.enqueued_at)
+
 
 @dataclass(frozen=True)
 class Spawn:

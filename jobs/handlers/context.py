@@ -10,16 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
-from jobs.handlers.base import (
-    Child,
-    ClaimedJob,
-    PhaseReport,
-    QualityReport,
-    Report,
-    Spawn,
-    describe_error,
-    stored_moment,
-)
+from jobs.handlers.base import Child, ClaimedJob, PhaseReport, QualityReport, Report, Spawn, describe_error
 from jobs.handlers.calling import Awaiting, Cancel, OnTask, run_awaitable, run_with
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
 from jobs.handlers.files import Files, JobFiles, job_storage
@@ -92,7 +83,7 @@ class Context:
 
     @property
     def enqueued_at(self) -> datetime | None:
-        return stored_moment(self._job.enqueued_at)
+        return self._job.enqueued_moment
 
     @property
     def attempt(self) -> int:
@@ -168,6 +159,10 @@ class Context:
     def workdir(self) -> Path:
         """A directory of this job on this machine, kept across attempts until the job is done, failed or cancelled."""
         return self._own_folders.make_workdir(self.job_id)
+
+    def workdir_of(self, job_id: int) -> Path:
+        """That of another job on this machine: jobs of one parent share what they all need there. It goes with it."""
+        return self._own_folders.make_workdir(job_id)
 
     @cached_property
     def files(self) -> JobFiles:

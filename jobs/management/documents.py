@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Model
 
 from jobs.models import ApiToken, Job
+from jobs.selectors.qualities import qualities_of
 from jobs.selectors.timeline import timeline
 from jobs.selectors.workflows import workflow_of
 
@@ -37,7 +38,7 @@ def whole_job_document(job: Any) -> dict[str, Any]:
         "phases": [
             {**row_document(phase, ("id", "job_id")), "shown_status": phase.shown_status} for phase in job.phases.all()
         ],
-        "qualities": [row_document(quality, ("id", "job_id")) for quality in job.qualities.all()],
+        "qualities": [row_document(quality, ("id", "job_id")) for quality in qualities_of([job.pk])[job.pk]],
         "workflow": [
             {"relation": group.title.lower(), **asdict(node)}
             for group in workflow_of(job).groups

@@ -15,6 +15,7 @@ from jobs.readable import full_time, human_duration
 from jobs.sanitise import printable
 from jobs.selectors.clock import database_now
 from jobs.selectors.limits import why_waiting
+from jobs.selectors.qualities import qualities_of
 from jobs.selectors.timeline import timeline
 from jobs.selectors.workflows import Workflow, workflow_of
 
@@ -82,7 +83,7 @@ def moments_of(job: Any) -> Iterator[tuple[str, Cell]]:
 def sections(job: Any) -> Iterator[tuple[str, Shown]]:
     if phases := list(job.phases.all()):
         yield "Phases", phases_table(phases)
-    if qualities := list(job.qualities.all()):
+    if qualities := qualities_of([job.pk])[job.pk]:
         yield "Qualities", qualities_table(qualities)
     if workflow := workflow_of(job):
         yield "Workflow", workflow_table(workflow)

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models.functions import Left
 
 from jobs.models import Job, JobQuerySet, PhaseProgress, QualityProgress, Worker
+from jobs.selectors.qualities import qualities_of
 from jobs.selectors.worker_list import latest_workers
 from jobs.states import QualityStatus, Status
 
@@ -46,8 +47,12 @@ def summarised(jobs: JobQuerySet) -> dict[int, Summary]:
     found = list(rows)
     ids = [row["id"] for row in found]
     phases = by_job(PhaseProgress.objects.filter(job__in=ids).order_by("position").values(*PHASE)) if ids else {}
-    qualities = by_job(QualityProgress.objects.filter(job__in=ids).order_by("id").values(*QUALITY)) if ids else {}
-    return {row["id"]: job_summary(row, phases.get(row["id"], []), qualities.get(row["id"], [])) for row in found}
+    qualities = qualities_of(ids) if ids else {}
+    return {row["id"]: job_summary(row, phases.get(row["id"], []), told_of(qualities[row["id"]])) for row in found}
+
+
+def told_of(qualities: list[QualityProgress]) -> list[dict[str, Any]]:
+    return [{name: getattr(row, name) for name in QUALITY} for row in qualities]
 
 
 def by_job(rows: Iterable[Any]) -> ByJob:

@@ -1,4 +1,6 @@
-"""The kinds of the app: `transcode.hls` makes a version of a video, `videos.collect` removes what nobody needs."""
+"""The kinds of the app: `transcode.hls` makes a version of a video, where it is long with `transcode.chunk` for its
+parts; `videos.collect` removes what nobody needs.
+"""
 
 from types import ModuleType
 from typing import Any
@@ -9,8 +11,8 @@ from jobs.states import Accelerator
 from jobs.videos.lifecycle.collect import collect
 from jobs.videos.lifecycle.orders import COLLECT, TRANSCODE
 from jobs.videos.lifecycle.publish import publish
-from jobs.videos.lifecycle.reach import files_of
-from jobs.videos.payload import Payload
+from jobs.videos.lifecycle.reach import files_of, files_of_part
+from jobs.videos.payload import CHUNK, Payload
 
 transcode = pipeline(
     TRANSCODE,
@@ -52,6 +54,11 @@ def write_playlist(ctx: Context, **payload: Any) -> None:
 @transcode.phase("finalize", weight=3, every_attempt=True)
 def finalize(ctx: Context, **payload: Any) -> dict[str, Any]:
     return dict(phases().finalized(ctx, Payload.read(**payload)))
+
+
+@handler(CHUNK, queue="media", isolation="process", webhook_url="", files=files_of_part)
+def encode_chunk(ctx: Context, **payload: Any) -> dict[str, Any]:
+    return dict(phases().chunk_encoded(ctx, payload))
 
 
 @handler(COLLECT, queue="media", max_attempts=5)

@@ -5,7 +5,7 @@ import unicodedata
 from pathlib import PurePosixPath
 from uuid import UUID
 
-SOURCES, VERSIONS = "sources", "videos"
+SOURCES, VERSIONS, PARTS = "sources", "videos", "parts"
 LONGEST_NAME, LONGEST_SUFFIX = 200, 20  # bytes: file systems take 255, and whoever copies may add to a name
 NUMBER = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 VERSION = re.compile(r"([1-9][0-9]{0,18})-[0-9a-f]{8}", re.ASCII)
@@ -26,6 +26,15 @@ def folder_of(video_id: int) -> str:
 
 def version_folder(video_id: int, version: str) -> str:
     return f"{folder_of(video_id)}/{version}"
+
+
+def parts_folder(video_id: int) -> str:
+    """Where chunks are that several workers encode for one version."""
+    return f"{folder_of(video_id)}/{PARTS}"
+
+
+def part_folder(video_id: int, part: str) -> str:
+    return f"{parts_folder(video_id)}/{part}"
 
 
 def version_of(job_id: int, claim_id: UUID) -> str:

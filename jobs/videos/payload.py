@@ -6,6 +6,8 @@ from typing import Any
 from jobs.exceptions import Fatal
 from jobs.videos.names import job_of_version, source_folder
 
+CHUNK = "transcode.chunk"  # the kind of a part, which another worker may encode
+
 
 class NotAnOrder(Fatal):
     """The payload cannot be transcoded: {why}. Add videos with `manage.py transcode`, the admin or the API."""
@@ -26,9 +28,18 @@ class Payload:
     qualities: list[str] | None
     carry: Carried | None
     strict: bool
+    split: bool | None = None  # whether several workers encode it; None: the setting says
 
     @classmethod
-    def read(cls, video: Any, source: Any, qualities: Any = None, carry: Any = None, strict: Any = False) -> "Payload":
+    def read(
+        cls,
+        video: Any,
+        source: Any,
+        qualities: Any = None,
+        carry: Any = None,
+        strict: Any = False,
+        split: Any = None,
+    ) -> "Payload":
         if isinstance(video, bool) or not isinstance(video, int) or video < 1:
             raise NotAnOrder(why=f"'video' is {video!r}, not the id of one")
         own = source_folder(video) + "/"
@@ -36,8 +47,10 @@ class Payload:
             raise NotAnOrder(why=f"'source' is {source!r}, not a file in {own}")
         if not isinstance(strict, bool):
             raise NotAnOrder(why=f"'strict' is {strict!r}, not true or false")
+        if split is not None and not isinstance(split, bool):
+            raise NotAnOrder(why=f"'split' is {split!r}, not true or false")
         wanted = None if qualities is None else names("qualities", qualities)
-        return cls(video, source, wanted, read_carried(carry), strict)
+        return cls(video, source, wanted, read_carried(carry), strict, split)
 
 
 def read_carried(carry: Any) -> Carried | None:

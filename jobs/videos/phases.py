@@ -1,11 +1,14 @@
 """What the phases of `transcode.hls` do. Imported by the first of them: what reads and makes videos takes 30 MB."""
 
+import fcntl
 from pathlib import Path
 from typing import Any
 
 from jobs.handlers.context import Context
 from jobs.videos.names import version_folder, version_of
 from jobs.videos.payload import Payload
+from jobs.videos.split.part import Part, encode_part
+from jobs.videos.split.splitting import Splitting, is_split
 from jobs.videos.transcoding.build import Build, Carry
 from jobs.videos.transcoding.disk import size_of
 from jobs.videos.transcoding.manifest import Manifest
@@ -33,14 +36,29 @@ def build_of(ctx: Context, asked: Payload) -> Build:
     source = Source.from_json(ctx.phase_result("probe"))
     task = Task(source, local(ctx, asked.source), asked.source, ctx.workdir, ctx.claim_id.hex, ctx.run)
     carry = Carry(version_folder(asked.video, asked.carry.version), asked.carry.qualities) if asked.carry else None
-    return Build(ctx, task, asked.qualities, carry, asked.strict)
+    others = Splitting(ctx, asked.video, task) if is_split(asked.split, source.duration) else None
+    return Build(ctx, task, asked.qualities, carry, asked.strict, others)
+
+
+def chunk_encoded(ctx: Context, payload: dict[str, Any]) -> dict[str, Any]:
+    part = Part.read(payload)
+    return encode_part(ctx, part, copied_into(ctx.workdir_of(part.job), ctx, part.source))
 
 
 def local(ctx: Context, source: str) -> Path:
-    """The source as a path on this machine; a copy of it has a folder of its own, whatever its name."""
-    folder = ctx.workdir / "source"
+    return copied_into(ctx.workdir, ctx, source)
+
+
+def copied_into(workdir: Path, ctx: Context, source: str) -> Path:
+    """The source as a path on this machine; a copy of it has a folder of its own, whatever its name.
+
+    One copy for all jobs of a video: who comes while it is fetched waits for that.
+    """
+    folder = workdir / "source"
     folder.mkdir(exist_ok=True)
-    return ctx.files.fetch(source, folder)
+    with (workdir / "source.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return ctx.files.fetch(source, folder)
 
 
 def facts(folder: Path) -> dict[str, Any]:

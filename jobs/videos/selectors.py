@@ -7,7 +7,7 @@ from django.db.models.functions import Coalesce
 
 from jobs.conf import conf
 from jobs.db import Now
-from jobs.models import Job, QualityProgress, Worker
+from jobs.models import Dependency, Job, Worker
 from jobs.process_identity import proven_dead, this_process
 from jobs.states import ACTIVE
 from jobs.videos.exceptions import VideoNotFound
@@ -40,12 +40,10 @@ def active_jobs(job_ids: Collection[int]) -> list[Job]:
     return list(Job.objects.with_ids(job_ids).filter(status__in=ACTIVE).defer(*LARGE).order_by("pk"))
 
 
-def quality_progress(job_ids: Collection[int]) -> dict[int, list[QualityProgress]]:
-    """How far the qualities of each job are; fps, speed and the seconds left are in the details."""
-    found: dict[int, list[QualityProgress]] = {job_id: [] for job_id in job_ids}
-    for quality in QualityProgress.objects.filter(job__in=job_ids).order_by("id"):
-        found[quality.job_id].append(quality)
-    return found
+def parts_of(job_ids: Collection[int]) -> list[Job]:
+    """The jobs that these spawned and that have not ended."""
+    spawned = Dependency.objects.of(job_ids).spawned().unfinished()
+    return active_jobs(list(spawned.values_list("needs_id", flat=True)))
 
 
 def is_served(queue: str) -> bool:

@@ -9,9 +9,9 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 
 from jobs.models import QualityProgress
+from jobs.selectors.qualities import qualities_of
 from jobs.states import ACTIVE, QualityStatus
 from jobs.videos.models import Video, VideoQuality
-from jobs.videos.selectors import quality_progress
 from jobs.videos.shown import texts
 
 # A function is not called as a column is: the admin would show that one's help text below it.
@@ -73,7 +73,7 @@ def progress(video: Video) -> str:
 
 @display(description="qualities of its job")
 def quality_bars(video: Video) -> str:
-    rows = quality_progress([video.job_id])[video.job_id] if video.job_id else []
+    rows = qualities_of([video.job_id])[video.job_id] if video.job_id else []
     if not rows:
         return "nothing reported yet" if video.job and video.job.status in ACTIVE else ""
     cells = ((row.name, bar(row.progress), told_of(row)) for row in rows)

@@ -195,16 +195,18 @@ def test_names_that_begin_with_a_dash_come_after_two(terminal, tmp_path):
     assert [video.title for video in Video.objects.order_by("pk")] == ["three", "one", "two"]
 
 
-def test_without_a_worker_it_works_itself_on_its_own_jobs_alone(terminal, clip, media):
+@pytest.mark.parametrize("how", ["--no-split", "--split"])
+def test_without_a_worker_it_works_itself_on_its_own_jobs_alone(terminal, clip, media, how):
     other = make_video("somebody else's")
-    code, out, err = ended(terminal("--wait", "--", clip.name, cwd=clip.parent))
+    code, out, err = ended(terminal("--wait", how, "--", clip.name, cwd=clip.parent))
     assert code == 0, err
     assert out.splitlines()[1:] == ["/videos/a-real-clip/ is ready."]
     assert ESCAPE not in out + err
     assert status_of(Video.objects.get(slug="a-real-clip")) == "ready"
     assert events_of(other.job_id or 0) == ["enqueued"]
     assert any(name.endswith("/master.m3u8") for name in stored_files(media))
-    assert Worker.objects.get().status == WorkerStatus.OFFLINE
+    assert {worker.status for worker in Worker.objects.all()} == {WorkerStatus.OFFLINE}
+    assert Job.objects.filter(kind="transcode.chunk").count() == (how == "--split")
 
 
 def test_what_does_not_get_ready_is_told(terminal, clip):

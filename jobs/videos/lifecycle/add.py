@@ -43,13 +43,15 @@ def add_video(
     queue: str | None = None,
     priority: int = 0,
     force: bool = False,
+    split: bool | None = None,
 ) -> Added:
     """Store a source and order its transcoding: `add_video("film.mkv", title="A film", qualities=["720p"])`.
 
-    Content that a video has already is not stored again, unless `force` wants a second video of it. The file is read
+    Content that a video has already is not stored again, unless `force` wants a second video of it. `split` says
+    whether several workers encode it at once (None: as JOBS_VIDEO_SPLIT_AFTER has it). The file is read
     and stored before the transaction begins; inside one of yours it is open meanwhile, so call it outside.
     """
-    order = Order(check_qualities(qualities), strict, queue=queue, priority=priority)
+    order = Order(check_qualities(qualities), strict, queue=queue, priority=priority, split=split)
     title = check_title(title)
     with opened(file) as source:
         measured = measure(source)

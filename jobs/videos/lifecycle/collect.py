@@ -1,4 +1,5 @@
-"""Collect: files that nobody needs any more go; old versions, what crashed attempts left, and what removed videos had.
+"""Collect: files that nobody needs any more go; old versions, parts that were joined, what crashed attempts left, and
+what removed videos had.
 
 The storage is looked at before the rows: what appears later is not judged. An attempt whose claim is gone cannot
 publish any more, so a version that is neither published nor being made now is nobody's.
@@ -13,18 +14,21 @@ from django.core.files.storage import Storage
 
 from jobs.conf import conf
 from jobs.handlers.files import job_storage
-from jobs.models import Job
+from jobs.models import Dependency, Job
+from jobs.models.job import KEEPS_KEY
 from jobs.selectors.clock import database_now
 from jobs.serving.stored_file import modified_at
-from jobs.states import ACTIVE
+from jobs.states import ACTIVE, Status
 from jobs.videos.exceptions import NotCollected
-from jobs.videos.lifecycle.orders import at_the_next_hour, order_collect
+from jobs.videos.lifecycle.orders import at_the_next_hour, key_of, order_collect
 from jobs.videos.models import Video
 from jobs.videos.names import (
     SOURCES,
     VERSIONS,
     folder_of,
     job_of_version,
+    part_folder,
+    parts_folder,
     source_folder,
     version_folder,
     version_of,
@@ -75,17 +79,22 @@ def collect_now(video_id: int, *, dry_run: bool = False) -> Collected:
     storage, collected = job_storage(), Collected(video_id)
     versions = [name for name in folders_in(storage, folder_of(video_id)) if job_of_version(name)]
     sources = [f"{source_folder(video_id)}/{name}" for name in files_in(storage, source_folder(video_id))]
+    parts = [name for name in folders_in(storage, parts_folder(video_id)) if job_of_version(name)]
     under_way = being_made(versions)  # before the video: a version that is published in between is seen as one of both
+    in_use = being_made(parts) | still_wanted(video_id) if parts else set()  # in this order, as above
+    idle = [name for name in parts if name not in in_use]
     video = Video.objects.filter(pk=video_id).first()
     doomed = unneeded(video, versions, under_way, collected)
     abandoned = abandoned_sources(storage, [name for name in sources if not video or name != video.source], collected)
+    folders = [version_folder(video_id, name) for name in doomed] + [part_folder(video_id, name) for name in idle]
     if dry_run:
-        collected.removed = [version_folder(video_id, name) for name in doomed] + abandoned
+        collected.removed = folders + abandoned
         return collected
-    for name in (version_folder(video_id, version) for version in doomed):
+    for name in folders:
         collected.note(name, gone=remove_folder(storage, name))
     for name in abandoned:
         collected.note(name, gone=remove_file(storage, name))
+    remove_if_empty(storage, parts_folder(video_id))
     if video is None:
         remove_if_empty(storage, folder_of(video_id))
         remove_if_empty(storage, source_folder(video_id))
@@ -118,6 +127,14 @@ def being_made(versions: Iterable[str]) -> set[str]:
     jobs = {job_of_version(name) for name in versions}
     running = Job.objects.running().with_ids(filter(None, jobs)).values_list("pk", "claim_id")
     return {version_of(job_id, claim_id) for job_id, claim_id in running if claim_id}
+
+
+def still_wanted(video_id: int) -> set[str]:
+    """The parts that other workers made for a job that has not ended: it still has to join them."""
+    jobs = Job.objects.filter(KEEPS_KEY, dedupe_key=key_of(video_id)).values("pk")
+    made = Job.objects.filter(pk__in=Dependency.objects.filter(job__in=jobs).spawned().values("needs"))
+    results = made.filter(status=Status.COMPLETED).values_list("result", flat=True)
+    return {str(result.get("folder")).rpartition("/")[2] for result in results if isinstance(result, dict)}
 
 
 def carried_over(video: Video | None) -> set[str]:

@@ -21,6 +21,7 @@ class Order:
     carry: dict[str, Any] | None = None  # what is taken over from the published version
     queue: str | None = None
     priority: int = 0
+    split: bool | None = None  # whether several workers encode it; None: as JOBS_VIDEO_SPLIT_AFTER says
 
 
 def key_of(video_id: int) -> str:
@@ -29,13 +30,15 @@ def key_of(video_id: int) -> str:
 
 
 def order_transcode(video: Video, order: Order) -> Enqueued:
-    payload = {
+    payload: dict[str, Any] = {
         "video": video.pk,
         "source": video.source,
         "qualities": None if order.qualities is None else list(order.qualities),
         "carry": order.carry,
         "strict": order.strict,
     }
+    if order.split is not None:
+        payload["split"] = order.split
     return enqueue(
         TRANSCODE,
         payload,

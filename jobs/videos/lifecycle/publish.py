@@ -37,6 +37,8 @@ def publish(job: Job, result: Any) -> None:
         published_at=Now(),
     )
     replace_qualities(video, made)
+    if job.dependencies.exists():  # its parts lie there still, and are joined now
+        order_collect(video.pk)
     order_collect(video.pk, database_now() + timedelta(seconds=conf.VIDEO_KEEP_OLD) + A_MOMENT)
     logger.info("published video=%d version=%s job=%d", video.pk, made.version, job.pk)
 

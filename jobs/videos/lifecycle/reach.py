@@ -1,4 +1,6 @@
-"""Which files a remote worker may read for a transcode, and what it may hand over: its source, and one new version."""
+"""Which files a remote worker may read for a transcode, and what it may hand over: its source, and one new version, or
+a chunk of one.
+"""
 
 import os
 import subprocess
@@ -13,11 +15,12 @@ from jobs.exceptions import InvalidInput, JobyardError
 from jobs.handlers.base import ClaimRef
 from jobs.handlers.reach import Reach
 from jobs.videos.models import Video
-from jobs.videos.names import version_folder, version_of
+from jobs.videos.names import part_folder, parts_folder, version_folder, version_of
 from jobs.videos.payload import Payload
 from jobs.videos.stored import as_local_folder
 
 SUFFIXES = frozenset({".m3u8", ".m4s", ".mp4", ".jpg", ".json"})
+CHUNK_SUFFIXES = frozenset({".mp4", ".json"})
 CHILD = "jobs.videos.transcoding.check_child"
 CHECK_SECONDS = 900.0  # for a film of three hours it takes one
 
@@ -33,14 +36,29 @@ class NotChecked(JobyardError):
 def files_of(claim: ClaimRef, payload: Mapping[str, Any]) -> Reach:
     """The kind's word."""
     asked = Payload.read(**payload)
-    known = Video.objects.filter(pk=asked.video, source=asked.source).values_list("source_sha256", flat=True).first()
+    carried = [version_folder(asked.video, asked.carry.version)] if asked.carry else []
     return Reach(
-        reads={asked.source: known or ""},
-        folders=(version_folder(asked.video, asked.carry.version),) if asked.carry else (),
+        reads=source_of(asked),
+        folders=(parts_folder(asked.video), *carried),
         writes=version_folder(asked.video, version_of(claim.job_id, claim.claim_id)),
         suffixes=SUFFIXES,
         check=check_version,
     )
+
+
+def files_of_part(claim: ClaimRef, payload: Mapping[str, Any]) -> Reach:
+    """The same source, and one chunk. Whoever joins it compares its hash, and checks the whole."""
+    asked = Payload.read(payload.get("video"), payload.get("source"))
+    return Reach(
+        reads=source_of(asked),
+        writes=part_folder(asked.video, version_of(claim.job_id, claim.claim_id)),
+        suffixes=CHUNK_SUFFIXES,
+    )
+
+
+def source_of(asked: Payload) -> dict[str, str]:
+    known = Video.objects.filter(pk=asked.video, source=asked.source).values_list("source_sha256", flat=True).first()
+    return {asked.source: known or ""}
 
 
 def check_version(storage: Storage, folder: str) -> None:

@@ -28,6 +28,7 @@ def retranscode(
     *,
     queue: str | None = None,
     priority: int = 0,
+    split: bool | None = None,
 ) -> Ordered:
     """Order a new version: of all qualities, or of the named ones, beside which the published others are kept."""
     video, job = lock_with_job(video.pk)
@@ -35,7 +36,7 @@ def retranscode(
     wanted = check_qualities(qualities, also=[*published, *video.failed_qualities])
     if job and job.status in ACTIVE:
         return Ordered(job.pk, created=False)
-    order = Order(wanted, strict, carried(video, wanted, published), queue, priority)
+    order = Order(wanted, strict, carried(video, wanted, published), queue, priority, split)
     # An older job of this video that somebody retried is met here, too: from now on it is the one that counts.
     enqueued = order_transcode(video, order)
     Video.objects.filter(pk=video.pk).update(job_id=enqueued.job_id)

@@ -1,6 +1,6 @@
 """What the commands about videos accept."""
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import ArgumentTypeError, BooleanOptionalAction, Namespace
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +43,13 @@ def add_strict(parser: CommandParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="one quality that fails fails the job (default: one must succeed)"
     )
+
+
+def add_split(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--split", action=BooleanOptionalAction, default=None,
+        help="let all workers of the queue encode it at once, chunk by chunk (default: JOBS_VIDEO_SPLIT_AFTER says)",
+    )  # fmt: skip
 
 
 def add_slug(parser: CommandParser) -> None:

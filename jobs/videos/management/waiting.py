@@ -10,10 +10,11 @@ from jobs.lifecycle.reap import reap_once
 from jobs.management.text import told
 from jobs.models import Job, JobEvent, Queue
 from jobs.selectors.clock import database_now
-from jobs.states import EventName, Status
+from jobs.selectors.qualities import qualities_of
+from jobs.states import EventName, Hold, Status
 from jobs.videos.management.bars import bars
 from jobs.videos.management.worker_here import work_here
-from jobs.videos.selectors import active_jobs, is_served, quality_progress
+from jobs.videos.selectors import active_jobs, is_served, parts_of
 
 LOOK_EVERY = 0.5
 ASK_FOR_WORKERS_EVERY = 4  # looks
@@ -37,7 +38,9 @@ def wait_until_ended(job_ids: Collection[int], *, moving: bool) -> None:
 def due_now(jobs: Collection[Job]) -> list[int]:
     """Not what waits for its next attempt, or runs elsewhere: a worker of ours would do others' jobs meanwhile."""
     now = database_now()
-    return [job.pk for job in jobs if job.status == Status.PENDING and job.run_after <= now]
+    waiting = [job.pk for job in jobs if job.hold == Hold.WAITING]  # for those that encode its parts
+    found = [job for job in jobs if job.pk not in waiting] + (parts_of(waiting) if waiting else [])
+    return [job.pk for job in found if job.status == Status.PENDING and job.run_after <= now]
 
 
 def work_on(job_ids: Collection[int], queues: Collection[str], *, moving: bool) -> None:
@@ -69,7 +72,7 @@ def watch(job_ids: Collection[int], queues: Collection[str], *, moving: bool) ->
     with bars(wanted=moving) as shown:
         looks = 0
         while jobs := active(job_ids):
-            shown.show(jobs, quality_progress([job.pk for job in jobs]))
+            shown.show(jobs, qualities_of([job.pk for job in jobs]))
             sleep(LOOK_EVERY)
             looks += 1
             if looks % ASK_FOR_WORKERS_EVERY == 0 and not all(is_served(queue) for queue in queues):

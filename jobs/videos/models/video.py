@@ -5,7 +5,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Coalesce
 
 from jobs.models import Job, JobQuerySet
-from jobs.states import Status
+from jobs.states import Hold, Status
 from jobs.videos.states import VideoStatus
 
 WITHOUT_JOB = "Its job was cleared before a version was published: transcode it again."
@@ -19,6 +19,7 @@ class VideoQuerySet(models.QuerySet["Video"]):
             status=Case(
                 When(~Q(version=""), then=Value(VideoStatus.READY)),
                 When(job__status=Status.RUNNING, then=Value(VideoStatus.PROCESSING)),
+                When(job__hold=Hold.WAITING, then=Value(VideoStatus.PROCESSING)),  # others encode its parts
                 When(job__status=Status.PENDING, then=Value(VideoStatus.PENDING)),
                 default=Value(VideoStatus.FAILED),
                 output_field=models.CharField(),

@@ -3,14 +3,16 @@
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from jobs.models import Job, PhaseProgress, QualityProgress
-from jobs.states import PhaseStatus, QualityStatus, ShownState, Status
+from jobs.models import Dependency, Job, PhaseProgress, QualityProgress
+from jobs.selectors.qualities import qualities_of
+from jobs.states import Hold, PhaseStatus, QualityStatus, ShownState, Status
 from jobs.videos.models import Video
 from jobs.videos.selectors import LARGE
 from jobs.videos.shown.texts import facts
 from jobs.videos.shown.waiting import waiting_text
 
 SOON, LATER = 1.5, 5.0  # seconds until the page asks again: what runs moves, what waits does not
+UNTIL_JOINED = 95  # per cent of the whole when all parts are there
 PHASES = {
     "probe": "Examining the source",
     "thumbnail": "Taking a thumbnail",
@@ -63,16 +65,17 @@ def live_state(video: Video, *, inspect: bool) -> Live:
     state = replace(state, percent=job.progress, bars=bars(job, inspect=inspect))
     if job.status == Status.RUNNING:
         return replace(state, again=SOON, text=running_text(job))
+    if job.hold == Hold.WAITING:
+        return replace(state, again=SOON, text=split_text(job), percent=percent_of(job, state.bars))
     if job.status == Status.PENDING:
-        return replace(state, again=LATER, text=waiting_text(job))
+        return replace(state, again=LATER, text=waiting_text(job), percent=percent_of(job, state.bars))
     if job.status == Status.CANCELLED and inspect:
         return replace(state, error=state.error or CANCELLED)
     return state
 
 
 def bars(job: Job, *, inspect: bool) -> list[Bar]:
-    rows = QualityProgress.objects.filter(job=job.pk).order_by("id")
-    return [bar(row, inspect=inspect) for row in rows]
+    return [bar(row, inspect=inspect) for row in qualities_of([job.pk])[job.pk]]
 
 
 def bar(row: QualityProgress, *, inspect: bool) -> Bar:
@@ -81,6 +84,19 @@ def bar(row: QualityProgress, *, inspect: bool) -> Bar:
     if row.status == QualityStatus.IN_PROGRESS:
         text = facts(row.segments_completed, row.segments_total, details) or "starting"
     return Bar(row.name, row.status, row.progress, text, row.error if inspect else "")
+
+
+def percent_of(job: Job, told: list[Bar]) -> int:
+    """While others encode its parts, the job itself says nothing: its qualities do."""
+    if not any(bar.status == QualityStatus.IN_PROGRESS for bar in told):
+        return job.progress
+    wanted = [bar.percent for bar in told if bar.status != QualityStatus.SKIPPED]
+    return max(job.progress, UNTIL_JOINED * sum(wanted) // (100 * len(wanted)))
+
+
+def split_text(job: Job) -> str:
+    parts = Dependency.objects.of([job.pk]).spawned().progress()
+    return f"{PHASES['transcode']} in parts: {parts.ended} of {parts.total} done, {parts.running} under way"
 
 
 def running_text(job: Job) -> str:

@@ -1,19 +1,21 @@
 """Puts a version together, part by part; a part that is there is not made again. Chunks outlive an attempt, it not."""
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from jobs.conf import conf
 from jobs.handlers.context import Context
 from jobs.videos.transcoding import commands
 from jobs.videos.transcoding.disk import RESERVE, SPARE, estimate, require_room, size_of
+from jobs.videos.transcoding.encoders import Encoder
 from jobs.videos.transcoding.encoding import Encoded, encode_all
 from jobs.videos.transcoding.errors import InvalidOutput
 from jobs.videos.transcoding.ffmpeg import run_ffmpeg
-from jobs.videos.transcoding.ladder import Ladder, ladder_for
+from jobs.videos.transcoding.ladder import Ladder, Rung, ladder_for
 from jobs.videos.transcoding.manifest import MASTER, THUMBNAIL, Manifest, Rendition
 from jobs.videos.transcoding.master_playlist import write_master
 from jobs.videos.transcoding.reporting import ProgressReporter
@@ -31,9 +33,27 @@ class Carry:
     qualities: list[str] = field(default_factory=list)
 
 
+class Others(Protocol):
+    """Workers that encode chunks for us."""
+
+    task: Task
+    encoders: Sequence[Encoder]
+
+    def gather(self, rungs: Sequence[Rung]) -> None: ...
+
+
 class Build:
-    def __init__(self, ctx: Context, task: Task, wanted: list[str] | None, carry: Carry | None, strict: bool) -> None:
-        self.ctx, self.task, self.carry, self.strict = ctx, task, carry, strict
+    def __init__(
+        self,
+        ctx: Context,
+        task: Task,
+        wanted: list[str] | None,
+        carry: Carry | None,
+        strict: bool,
+        others: Others | None = None,
+    ) -> None:
+        self.ctx, self.carry, self.strict, self.others = ctx, carry, strict, others
+        self.task = others.task if others else task
         # Those that are carried, too: the sound is for all, and what cannot be carried is encoded anew.
         names = None if wanted is None else [*wanted, *(carry.qualities if carry else ())]
         self.ladder: Ladder = ladder_for(task.source, names)
@@ -93,7 +113,11 @@ class Build:
         names = {rendition.name for rendition in carried}
         rungs = tuple(rung for rung in self.ladder.rungs if rung.name not in names)
         ladder = Ladder(rungs, {}, self.ladder.audio_rate)
-        encoded = encode_all(self.task, ladder, self.ctx.logger, ProgressReporter(self.ctx, self.task, rungs))
+        if self.others:
+            self.others.gather(rungs)
+        encoders = self.others.encoders if self.others else ()
+        reporter = ProgressReporter(self.ctx, self.task, rungs)
+        encoded = encode_all(self.task, ladder, self.ctx.logger, reporter, encoders)
         self.decide(encoded)
         carried += self.carried(encoded.failed)  # better the old one than none
         return self.write_manifest(encoded, carried).failed

@@ -67,6 +67,15 @@ def usable_encoders() -> list[Encoder]:
     return [*(encoder for encoder in HARDWARE if encoder.name in proven), CPU]
 
 
+def pinned_encoders() -> list[Encoder]:
+    """Those for a video that several workers encode: the CPU, which all have, unless an operator names others."""
+    return named_encoders(conf.VIDEO_ENCODERS) if conf.VIDEO_ENCODERS else [CPU]
+
+
+def find_encoder(name: str) -> Encoder | None:
+    return next((encoder for encoder in (*HARDWARE, CPU) if encoder.name == name), None)
+
+
 def named_encoders(names: str) -> list[Encoder]:
     known = {encoder.name: encoder for encoder in (*HARDWARE, CPU)}
     wanted = [name.strip() for name in names.split(",") if name.strip()]

@@ -37,10 +37,13 @@ class Encoded:
     failed: dict[str, Exception] = field(default_factory=dict)
 
 
-def encode_all(task: Task, ladder: Ladder, logger: Logger, listener: Listener) -> Encoded:
+def encode_all(
+    task: Task, ladder: Ladder, logger: Logger, listener: Listener, encoders: Sequence[Encoder] = ()
+) -> Encoded:
     """Encode the sound and every rung; raises what stops them all."""
     task.version.mkdir(parents=True, exist_ok=True)
-    encoders, encoded, abort = usable_encoders(), Encoded(), threading.Event()
+    encoders = encoders or usable_encoders()
+    encoded, abort = Encoded(), threading.Event()
     task = replace(task, run=until(abort, task.run))
 
     def one(rung: Rung) -> None:
@@ -101,6 +104,8 @@ def encode_with_fallback(
     """With the first encoder that does it. The next starts afresh: chunks of two encoders do not fit together."""
     encoder, *others = encoders
     encoding = Encoding(task, rung, encoder, logger, listener)
+    if not encoding.can_encode and encoding.missing():  # nothing can be added to what another ffmpeg made
+        encoding = Encoding(replace(task, pinned=None), rung, encoder, logger, listener)
     try:
         return encoding.run(), encoding.done
     except EncoderFailed as error:

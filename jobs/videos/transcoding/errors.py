@@ -11,6 +11,10 @@ class EncoderFailed(JobyardError):
     """The encoder {encoder} cannot do it here: {why}"""
 
 
+class OtherTools(JobyardError):
+    """This worker cannot encode a part of the video: it has ffmpeg {here}, and the others are made with {wanted}."""
+
+
 class InvalidOutput(JobyardError):
     """The output is not as it should be: {problems}"""
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Protocol
 
-from jobs.conf import conf
 from jobs.exceptions import CommandFailed
 from jobs.videos.transcoding import commands
 from jobs.videos.transcoding.chunks import Chunk, ChunkStore, fingerprint, frames_in, plan_chunks
@@ -51,14 +50,22 @@ class Encoding:
 
     def __init__(self, task: Task, rung: Rung, encoder: Encoder, logger: Logger, listener: Listener) -> None:
         self.task, self.rung, self.encoder, self.logger, self.listener = task, rung, encoder, logger, listener
-        self.plan = plan_chunks(task.frames, task.segment_frames, max(1, conf.VIDEO_CHUNK_SEGMENTS))
+        self.plan = plan_chunks(task.frames, task.segment_frames, task.chunk_segments)
         self.store = ChunkStore(task.chunks / rung.name / encoder.name, self.mark(), task.attempt)
         self.done = 0
 
     def mark(self) -> str:
-        """Of all that chunks are made of; those with another mark are of no use."""
-        argv = self.command(Chunk(0, 0, 0, is_last=False), Path("target"), source=Path("source"))
-        return fingerprint(self.task.name, self.task.source.size, argv, self.task.ffmpeg_version)
+        """Of all that chunks are made of; those with another mark are of no use. Where ffmpeg lies does not matter."""
+        _, *argv = self.command(Chunk(0, 0, 0, is_last=False), Path("target"), source=Path("source"))
+        return fingerprint(self.task.name, self.task.source.size, argv, self.task.made_with)
+
+    @property
+    def can_encode(self) -> bool:
+        """Whether what is encoded here fits to the chunks that others made."""
+        return self.task.made_with == self.task.ffmpeg_version
+
+    def missing(self) -> list[Chunk]:
+        return [chunk for chunk in self.plan if self.store.find(chunk) is None]
 
     def run(self) -> Rendition:
         found = [self.store.find(chunk) for chunk in self.plan]

@@ -4,6 +4,7 @@ import threading
 from time import monotonic
 
 from jobs.handlers.context import Context
+from jobs.videos.transcoding.chunks import Chunk
 from jobs.videos.transcoding.ladder import Rung
 from jobs.videos.transcoding.manifest import Rendition
 from jobs.videos.transcoding.rendition import Advance
@@ -54,3 +55,27 @@ class ProgressReporter:
         began, first = self._began.setdefault(name, (now, share))
         made = share - first
         return round((now - began) * (1 - share) / made) if made > 0 else None
+
+
+class PartReporter:
+    """Tells of one chunk: its segments count for the quality of the job that wants it, too."""
+
+    def __init__(self, ctx: Context, rung: Rung, chunk: Chunk, segment_frames: int) -> None:
+        self.ctx, self.chunk, self.segment_frames = ctx, chunk, segment_frames
+        self.quality, self.segments = ctx.quality(rung.name), -(-chunk.frames // segment_frames)
+
+    def started(self, rung: Rung, segments: int) -> None:
+        self.quality.start(segments=self.segments)
+
+    def advanced(self, rung: Rung, advance: Advance) -> None:
+        percent = min(UNTIL_CHECKED, 100 * advance.frames / self.chunk.frames)
+        facts = {"fps": round(advance.fps, 1), "speed": round(advance.speed, 2)} if advance.fps else {}
+        self.quality.progress(percent, segments=min(self.segments, advance.frames // self.segment_frames), **facts)
+        self.ctx.progress(percent, "encode")
+
+    def completed(self, rung: Rung, rendition: Rendition) -> None:
+        self.quality.segments(self.segments, self.segments)
+        self.quality.complete(encoder=rendition.encoder)
+
+    def failed(self, rung: Rung, error: Exception) -> None:
+        self.quality.fail(error)

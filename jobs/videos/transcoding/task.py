@@ -1,9 +1,11 @@
 """What encoding a video needs at hand: its source, the folders, and how to run programs."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from jobs.conf import conf
 from jobs.handlers.commands import Run
 from jobs.handlers.ffmpeg import ffmpeg_version, find_ffmpeg
 from jobs.videos.transcoding.encoders import gop_of
@@ -11,6 +13,18 @@ from jobs.videos.transcoding.errors import NoFfmpeg
 from jobs.videos.transcoding.source import Source
 
 SEGMENT_GROUPS = 3  # groups of two seconds in a segment
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What all chunks of a version are made with, on whichever machine: those of two encoders do not fit together."""
+
+    encoder: str
+    ffmpeg: str  # its version
+    segments: int  # in a chunk
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -26,6 +40,7 @@ class Task:
     folder: Path
     attempt: str  # a name that no other attempt has
     run: Run
+    pinned: Pinned | None = None  # where several workers encode it
 
     @cached_property
     def ffmpeg(self) -> str:
@@ -37,6 +52,15 @@ class Task:
     @cached_property
     def ffmpeg_version(self) -> str:
         return ffmpeg_version(self.ffmpeg)
+
+    @property
+    def made_with(self) -> str:
+        """The version of the ffmpeg that makes its chunks, which may be another machine's."""
+        return self.pinned.ffmpeg if self.pinned else self.ffmpeg_version
+
+    @property
+    def chunk_segments(self) -> int:
+        return self.pinned.segments if self.pinned else max(1, conf.VIDEO_CHUNK_SEGMENTS)
 
     @property
     def version(self) -> Path:

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from jobs.management.base import JobyardCommand
 from jobs.videos.lifecycle.retranscode import retranscode
-from jobs.videos.management.arguments import add_slug, add_strict, quality_names
+from jobs.videos.management.arguments import add_slug, add_split, add_strict, quality_names
 from jobs.videos.selectors import find_video
 
 
@@ -24,10 +24,11 @@ the video waits or runs, there is no second one: that job is named."""
             "--quality", type=quality_names, metavar="Q,Q", help="only these qualities (default: all anew)"
         )
         add_strict(parser)
+        add_split(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         video = find_video(options["slug"])
-        ordered = retranscode(video, options["quality"], options["strict"])
+        ordered = retranscode(video, options["quality"], options["strict"], split=options["split"])
         met = f"Nothing new: job {ordered.job_id} of /videos/{video.slug}/ is pending or running already."
         self.answer(
             {"slug": video.slug, "job_id": ordered.job_id, "created": ordered.created},

@@ -13,7 +13,7 @@ from jobs.models import Job
 from jobs.sanitise import printable
 from jobs.states import QualityStatus
 from jobs.videos.lifecycle.add import Added, add_video
-from jobs.videos.management.arguments import FilesParser, add_strict, qualities_of_the_ladder
+from jobs.videos.management.arguments import FilesParser, add_split, add_strict, qualities_of_the_ladder
 from jobs.videos.management.waiting import wait_until_ended
 from jobs.videos.models import Video
 from jobs.videos.selectors import library, quality_progress
@@ -57,6 +57,7 @@ others are added all the same. File names that begin with a dash come after `--`
             help="only these qualities, as in 1080p,720p (default: all that the source has the size for)",
         )  # fmt: skip
         add_strict(parser)
+        add_split(parser)
         parser.add_argument("--force", action="store_true", help="add it although a video has the same content")
         parser.add_argument("--wait", action="store_true", help="end when all are ready; 1 if one does not get there")
 
@@ -78,6 +79,7 @@ others are added all the same. File names that begin with a dash come after `--`
                 qualities=options["quality"],
                 strict=options["strict"],
                 force=options["force"],
+                split=options["split"],
             )
         except JobyardError as error:
             self.stderr.write(printable(error))

@@ -1,0 +1,45 @@
+"""Mutations of what encodes one video by several workers: trust, pins, order of the line, what is collected."""
+
+from tests.mutants.mutant import Mutant
+
+SPLITTING, PART = "jobs/videos/split/splitting.py", "jobs/videos/split/part.py"
+COLLECT, QUALITIES = "jobs/videos/lifecycle/collect.py", "jobs/selectors/qualities.py"
+ENCODING, PUBLISH = "jobs/videos/transcoding/encoding.py", "jobs/videos/lifecycle/publish.py"
+ADDED = ("tests/selectors/test_qualities.py",)
+
+
+def split(name: str) -> tuple[str, ...]:
+    """One test: each encodes a video."""
+    return (f"tests/videos/test_split.py::test_{name}",)
+
+
+SAME = split("it_is_the_same_to_the_last_byte_as_one_that_a_single_worker_made")
+LINE = split("its_parts_wait_behind_whole_videos_in_the_same_queue_and_tell_no_webhook")
+AGAIN = split("a_part_that_is_damaged_or_gone_is_made_again_and_no_other")
+AFRESH = split("without_keeping_qualities_the_next_attempt_orders_all_anew")
+OTHER = split("with_another_ffmpeg_no_part_is_made_but_all_are_joined")
+ANEW = split("what_is_missing_with_another_ffmpeg_is_made_anew_as_a_whole")
+CANCEL = split("cancel_it_and_its_parts_are_cancelled_and_their_files_collected")
+ONCE = split("a_source_that_lies_elsewhere_is_copied_once_for_all_of_its_parts")
+DECIDES = split("the_order_decides_or_else_the_setting")
+
+MUTANTS = [
+    Mutant("split: any file is a chunk", SPLITTING, "encoding.store.find(chunk) is not None", "True", AGAIN),
+    Mutant("split: what is gone stays gone", SPLITTING, "range(MOST_ORDERS)", "range(1)", AGAIN),
+    Mutant("split: chunks go first", SPLITTING, "self.ctx.priority - 1", "self.ctx.priority + 1", LINE),
+    Mutant("split: in the usual queue", SPLITTING, '"queue": self.ctx.queue,', "", LINE),
+    Mutant("split: whatever its size", SPLITTING, '"size": self.task.source.size,', "", LINE),
+    Mutant("split: a webhook for each", "jobs/videos/job_handlers.py", ' webhook_url="",', "", LINE),
+    Mutant("split: old chunks are kept", SPLITTING, "return name + again + afresh", "return name + again", AFRESH),
+    Mutant("split: any ffmpeg will do", PART, "if not encoding.can_encode:", "if False:", OTHER),
+    Mutant("split: two ffmpegs are mixed", ENCODING, "not encoding.can_encode and encoding.missing()", "False", ANEW),
+    Mutant("split: a copy for each", "jobs/videos/phases.py", "ctx.workdir_of(part.job)", "ctx.scratch", ONCE),
+    Mutant("split: the setting decides alone", SPLITTING, "asked if asked is not None else 0", "0", DECIDES),
+    Mutant("collect: parts that are waited for", COLLECT, " | still_wanted(video_id) if parts", " if parts", CANCEL),
+    Mutant("collect: parts stay", COLLECT, "[part_folder(video_id, name) for name in idle]", "[]", CANCEL),
+    Mutant("publish: parts stay", PUBLISH, "if job.dependencies.exists():", "if False:", SAME),
+    Mutant("qualities: nobody adds", QUALITIES, "    add_parts([", "    list([", ADDED),
+    Mutant("qualities: also while it runs", QUALITIES, "row.status == QualityStatus.PENDING and ", "", ADDED),
+    Mutant("qualities: done too soon", QUALITIES, "min(UNTIL_JOINED, 100", "min(100, 100", ADDED),
+    Mutant("qualities: more than all", QUALITIES, 'min(total, told["segments"] or 0)', 'told["segments"] or 0', ADDED),
+]
