@@ -11,12 +11,13 @@ from jobs.management.arguments import not_empty
 from jobs.management.base import FAILED, JobyardCommand, refuse
 from jobs.models import Job
 from jobs.sanitise import printable
+from jobs.selectors.qualities import qualities_of
 from jobs.states import QualityStatus
 from jobs.videos.lifecycle.add import Added, add_video
 from jobs.videos.management.arguments import FilesParser, add_split, add_strict, qualities_of_the_ladder
 from jobs.videos.management.waiting import wait_until_ended
 from jobs.videos.models import Video
-from jobs.videos.selectors import library, quality_progress
+from jobs.videos.selectors import library
 from jobs.videos.states import VideoStatus
 from jobs.videos.wanted import check_title
 
@@ -118,7 +119,7 @@ def skipped_qualities(job_ids: Collection[int]) -> dict[int, dict[str, str]]:
             for quality in qualities
             if quality.status == QualityStatus.SKIPPED and quality.name in (asked.get(job_id) or ())
         }
-        for job_id, qualities in quality_progress(job_ids).items()
+        for job_id, qualities in qualities_of(job_ids).items()
     }
 
 
