@@ -49,7 +49,7 @@ def measure(databases: Databases, scale: Scale) -> Findings:
 
 
 def look(client: Client, address: str) -> None:
-    assert client.get(address).status_code == 200
+    assert client.get(address, secure=True).status_code == 200
 
 
 def statements(client: Client, address: str) -> int:

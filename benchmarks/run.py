@@ -19,6 +19,7 @@ def boot(server: Postgres) -> None:
         DATABASE_URL=server.url(),
         DEBUG="0",
         SECRET_KEY=secrets.token_urlsafe(50),
+        ALLOWED_HOSTS="localhost",
         LOG_LEVEL="WARNING",
         DJANGO_SETTINGS_MODULE="project.settings",
     )
