@@ -121,7 +121,7 @@ def insert_at_once(batch: Sequence[CheckedJob], statement: Bound) -> list[tuple[
     waiting: Counter[tuple[str, Bucket]] = Counter()
     for (queue, _), number in numbers.items():
         waiting[queue, Bucket.PENDING] += number
-    tallies = {(*what, EventName.ENQUEUED, NOT_TIMED): (number, 0.0) for what, number in numbers.items()}
+    tallies = {(*what, EventName.ENQUEUED.value, NOT_TIMED): (number, 0.0) for what, number in numbers.items()}
     together = [statement, *counts.noted(waiting, tallies), *wake_up.sending(batch)]
     inserted = run_patiently(together)[0].rows
     wake_up.hint(batch)
