@@ -1,4 +1,4 @@
-"""Workers in the admin: who is there and what each of them has; enable, disable, drain, remove."""
+"""Workers in the admin: who is there and what each of them has; enable, disable, drain, remove; keys of remote ones."""
 
 from typing import Any
 from uuid import UUID
@@ -11,19 +11,20 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
 from jobs.admin.log import by, log
-from jobs.admin.read_only import ReadOnlyAdmin
 from jobs.admin.worker_actions import ACTIONS, WorkerAction
+from jobs.admin.worker_keys import WorkerKeysMixin
 from jobs.exceptions import JobyardError
 from jobs.models import Worker
 from jobs.selectors.clock import database_now
+from jobs.selectors.worker_keys import list_keys
 from jobs.selectors.worker_list import events_of_worker, jobs_of_workers, latest_workers
-from jobs.states import WorkerStatus
+from jobs.states import WorkerStatus, WorkerType
 
 JOBS_SHOWN = 5
 
 
 @admin.register(Worker)
-class WorkerAdmin(ReadOnlyAdmin):
+class WorkerAdmin(WorkerKeysMixin):
     def get_urls(self) -> list[URLPattern]:
         act = path("act/", self.admin_site.admin_view(self.act_view), name="jobs_worker_act")
         return [act, *super().get_urls()]
@@ -39,6 +40,7 @@ class WorkerAdmin(ReadOnlyAdmin):
             "Workers",
             rows=[(worker, held[worker.pk][:JOBS_SHOWN]) for worker in workers],
             actions=self.allowed(request),
+            may_add=self.has_add_permission(request),
             statuses=list(WorkerStatus),
             status=status,
             now=database_now(),
@@ -48,17 +50,23 @@ class WorkerAdmin(ReadOnlyAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        if not self.has_view_permission(request) or request.method != "GET":
-            raise PermissionDenied
         worker = next(iter(chosen([object_id])), None)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         if worker is None:
             raise Http404("There is no such worker.")
+        if request.method == "POST" and worker.type == WorkerType.REMOTE:
+            return self.keys_view(request, worker)
+        if request.method != "GET":
+            raise PermissionDenied
         context = self.page_context(
             request,
             f"Worker {worker}",
             worker=worker,
             held=jobs_of_workers([worker.pk])[worker.pk],
             events=events_of_worker(worker),
+            keys=list_keys(worker.pk, all_of_them=True),
+            may_add=self.has_add_permission(request),
             actions=[action for action in self.allowed(request) if action.fits(worker)],
             now=database_now(),
         )

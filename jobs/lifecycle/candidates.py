@@ -15,7 +15,7 @@ ROUNDS, AHEAD = 20, 200  # how often, and how far, a claim looks behind jobs tha
 
 
 def lock_candidates(
-    worker: Worker, queues: Sequence[str], limit: int, room: IsolatedRoom, gate: Gate
+    worker: Worker, queues: Sequence[str], limit: int, room: IsolatedRoom, gate: Gate, kinds: Sequence[str] = ()
 ) -> list[ReadyJob]:
     """Lock the first ready jobs, queue by queue: one query over several queues reads them all and sorts."""
     jobs: list[ReadyJob] = []
@@ -23,7 +23,7 @@ def lock_candidates(
     for queue in queues or queues_by_urgency():
         if len(jobs) == limit or room.is_reserved:
             break
-        haul = Haul(Line(queue, worker), limit - len(jobs), room, gate)
+        haul = Haul(Line(queue, worker, kinds), limit - len(jobs), room, gate)
         haul.fill()
         if haul.left_some:
             left_behind.append(queue)

@@ -43,36 +43,44 @@ def claim(
     start: bool = True,
     isolated_kinds: Collection[str] = (),
     isolated_limit: int | None = None,
+    kinds: Sequence[str] = (),
 ) -> list[ClaimedJob]:
     """Take up to `limit` ready jobs, by priority and then by age; no queues means all of them.
 
     A call repeated with the same claim id returns what that id still holds and takes nothing more. Jobs that the
     worker starts at once are marked as started here; with `start=False` it calls `start()` for each before it runs.
     Of the jobs that need a process of their own (`isolated_kinds`, and whatever crashed before) it takes up to
-    `isolated_limit` (None: as many as there are) and leaves the others to whoever has room.
+    `isolated_limit` (None: as many as there are) and leaves the others to whoever has room. A worker that says which
+    `kinds` it can run is given no others.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_CLAIM:
         raise InvalidInput(f"A claim takes 1 to {MAX_CLAIM} jobs, not {limit!r}.")
     claim_id = claim_id or uuid4()
     room = IsolatedRoom.of(isolated_kinds, isolated_limit)
     try:
-        return take(worker, queues, limit, claim_id, start, room)
+        return take(worker, queues, limit, claim_id, start, room, kinds)
     except ClaimIdUsed:
         return still_held(worker, claim_id)
 
 
 @transactional
 def take(
-    worker: Worker, queues: Sequence[str], limit: int, claim_id: UUID, start: bool, room: IsolatedRoom
+    worker: Worker,
+    queues: Sequence[str],
+    limit: int,
+    claim_id: UUID,
+    start: bool,
+    room: IsolatedRoom,
+    kinds: Sequence[str] = (),
 ) -> list[ClaimedJob]:
     gate = Gate()
-    jobs = lock_candidates(worker, queues, limit, replace(room), gate)
+    jobs = lock_candidates(worker, queues, limit, replace(room), gate, kinds)
     if (not jobs or jobs[0].others_are_due) and promote_due():
         gate.start_over()
-        passed_over, jobs = jobs, lock_candidates(worker, queues, limit, replace(room), gate)
+        passed_over, jobs = jobs, lock_candidates(worker, queues, limit, replace(room), gate, kinds)
         wake_up.send(passed_over if passed_over != jobs else ())  # we had them locked
     if (not jobs or jobs[0].opening) and open_due(gate) and not jobs:
-        jobs = lock_candidates(worker, queues, limit, replace(room), gate)
+        jobs = lock_candidates(worker, queues, limit, replace(room), gate, kinds)
     gate.settle()
     if not jobs:
         return still_held(worker, claim_id)

@@ -1,20 +1,23 @@
 """Nobody is judged right after an outage: workers that were there before it get time to renew their claims.
 
-A service (the database, later the API) leaves beats: workers and reapers note that they reached it. A gap in the
-beats is a silence. For a while after it, the workers that were alive when it began are shielded from the reaper;
-who was missing already then is judged as always, so that rare beats (a site with only a cron) shield nobody for good.
+A service leaves beats. A gap in the beats is a silence. For a while after it, the workers that were alive when it
+began are shielded from the reaper; who was missing already then is judged as always, so that rare beats (a site with
+only a cron) shield nobody for good. The database: workers and reapers note that they reached it. The API: its web
+processes beat by themselves, and remote workers are shielded also while it is silent, for who reaps needs no API.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.models import Case, F, Q, When
 
 from jobs.conf import conf
-from jobs.db import Now, is_postgres
+from jobs.db import Now, SecondsSince, is_postgres, transactional
 from jobs.lifecycle.sql.insert import insert_new, now_sql
-from jobs.models import ServiceBeat
+from jobs.models import ServiceBeat, Worker
+from jobs.states import WorkerType
 
-DATABASE = "database"
+DATABASE, API = "database", "api"
+LONGEST_SILENCE = 3600.0  # seconds: an API that stays away for longer will not come back, where rule (c) is off
 BEAT_AT_MOST_EVERY = timedelta(seconds=1)  # many workers need not all write the one row
 
 
@@ -49,5 +52,33 @@ def shielded_workers(name: str = DATABASE) -> Q | None:
     silent_from = ServiceBeat.objects.filter(lately_up, name=name).values_list("silent_from", flat=True).first()
     if silent_from is None:
         return None
-    alive_then = silent_from - timedelta(seconds=conf.WORKER_OFFLINE_THRESHOLD)
-    return Q(last_heartbeat__gte=alive_then) | Q(last_heartbeat=None, registered_at__gte=alive_then)
+    return alive_at(silent_from)
+
+
+def alive_at(moment: datetime) -> Q:
+    heard = moment - timedelta(seconds=conf.WORKER_OFFLINE_THRESHOLD)
+    return Q(last_heartbeat__gte=heard) | Q(last_heartbeat=None, registered_at__gte=heard)
+
+
+@transactional
+def beat_api() -> None:
+    """A web process lives that answers remote workers; where there are none, nothing is written."""
+    if Worker.objects.filter(type=WorkerType.REMOTE).exists():
+        ensure_service(API)
+        beat(API)
+
+
+def shielded_remote_workers() -> Q | None:
+    """Those that had nobody to talk to until now, or until a moment ago; on any database."""
+    service = ServiceBeat.objects.filter(name=API).annotate(
+        silent_for=SecondsSince("beat_at"), up_for=SecondsSince("up_since")
+    )
+    for beat_at, silent_from, silent_for, up_for in service.values_list(
+        "beat_at", "silent_from", "silent_for", "up_for"
+    ):
+        if silent_for > shortest_silence().total_seconds():
+            patience = conf.STALE_LOCK_AGE or LONGEST_SILENCE
+            return Q(type=WorkerType.REMOTE) & alive_at(beat_at) if silent_for < patience else None
+        if silent_from is not None and up_for < conf.REAP_GRACE:
+            return Q(type=WorkerType.REMOTE) & alive_at(silent_from)
+    return None

@@ -11,7 +11,7 @@ from django.db.models import Exists, F, Q
 
 from jobs.conf import conf
 from jobs.db import Now
-from jobs.given import Given, GivenList
+from jobs.given import Among, Given, GivenList
 from jobs.lifecycle.locked_job import AGE, LockedJob, row_of
 from jobs.lifecycle.sql.built_once import LIMIT, Statement, built_once, select
 from jobs.models import Job, JobQuerySet, Worker, WorkerQuerySet
@@ -42,6 +42,7 @@ READY_FIELDS = row_of(ReadyJob)
 class Line:
     queue: str
     worker: Worker
+    kinds: Sequence[str] = ()  # that the worker can run; none: all
 
     def lock_first(self, limit: int) -> list[ReadyJob]:
         return list(starmap(ReadyJob, first_ready(*self.shape).rows(limit=limit, **self.given)))
@@ -63,37 +64,40 @@ class Line:
         return size if isinstance(size, int) else None
 
     @property
-    def shape(self) -> tuple[bool, bool]:
-        return self.worker.gpu, self.max_size is not None
+    def shape(self) -> tuple[bool, bool, bool]:
+        return self.worker.gpu, self.max_size is not None, bool(self.kinds)
 
     @property
     def given(self) -> dict[str, Any]:
         patience = timedelta(seconds=conf.gpu_wait)
-        return {"queue": self.queue, "worker": self.worker.pk, "patience": patience, "max_size": self.max_size}
+        given = {"queue": self.queue, "worker": self.worker.pk, "patience": patience, "max_size": self.max_size}
+        return {**given, "kinds": list(self.kinds)} if self.kinds else given
 
 
 @built_once
-def first_ready(gpu: bool, sized: bool) -> Statement:
-    return locking(ready(gpu, sized))
+def first_ready(gpu: bool, sized: bool, choosy: bool) -> Statement:
+    return locking(ready(gpu, sized, choosy))
 
 
 @built_once
-def ready_among(gpu: bool, sized: bool) -> Statement:
-    return locking(ready(gpu, sized).with_ids(GivenList("ids")))
+def ready_among(gpu: bool, sized: bool, choosy: bool) -> Statement:
+    return locking(ready(gpu, sized, choosy).with_ids(GivenList("ids")))
 
 
 @built_once
-def front_of(gpu: bool, sized: bool) -> Statement:
+def front_of(gpu: bool, sized: bool, choosy: bool) -> Statement:
     attempts_left = F("max_attempts") - F("attempt")
-    return select(ready(gpu, sized).values_list("pk", AGE, "kind", "crashes", attempts_left)[:LIMIT])
+    return select(ready(gpu, sized, choosy).values_list("pk", AGE, "kind", "crashes", attempts_left)[:LIMIT])
 
 
 def locking(jobs: JobQuerySet) -> Statement:
     return select(jobs.select_for_update(skip_locked=True, no_key=True).values_list(*READY_FIELDS)[:LIMIT])
 
 
-def ready(gpu: bool, sized: bool) -> JobQuerySet:
+def ready(gpu: bool, sized: bool, choosy: bool) -> JobQuerySet:
     jobs = Job.objects.ready(Given("queue")).filter(Exists(may_claim()), for_worker(gpu))
+    if choosy:
+        jobs = jobs.filter(Among("kind", GivenList("kinds")))
     return jobs.filter(size__lte=Given("max_size", models.BigIntegerField())) if sized else jobs
 
 

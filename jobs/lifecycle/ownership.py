@@ -12,11 +12,11 @@ def owned(worker_id: UUID, claims: Collection[ClaimRef]) -> set[ClaimRef]:
 
     Of the others, claims that it made: their jobs may have gone on to somebody else, or have ended.
     """
-    held = set(
-        Job.objects.with_ids({claim.job_id for claim in claims}).filter(worker=worker_id).values_list("pk", flat=True)
-    )
+    jobs = Job.objects.with_ids({claim.job_id for claim in claims}).filter(worker=worker_id)
+    held = set(jobs.values_list("pk", flat=True))
     mine = {claim for claim in claims if claim.job_id in held}
-    return mine | once_made(worker_id, set(claims) - mine) if len(mine) < len(set(claims)) else mine
+    others = set(claims) - mine
+    return mine | once_made(worker_id, others) if others else mine
 
 
 def once_made(worker_id: UUID, claims: Collection[ClaimRef]) -> set[ClaimRef]:
@@ -24,11 +24,8 @@ def once_made(worker_id: UUID, claims: Collection[ClaimRef]) -> set[ClaimRef]:
     exist = set(Job.objects.with_ids({claim.job_id for claim in claims}).values_list("pk", flat=True))
     ids = {claim.claim_id for claim in claims}
     made = set(Claim.objects.filter(pk__in=ids, worker_id=worker_id).values_list("pk", flat=True))
-    told = set(
-        JobEvent.objects.filter(job_id__in=exist, claim_id__in=ids - made, worker_id=worker_id).values_list(
-            "job_id", "claim_id"
-        )
-    )
+    history = JobEvent.objects.filter(job_id__in=exist, claim_id__in=ids - made, worker_id=worker_id)
+    told = set(history.values_list("job_id", "claim_id"))
     return {claim for claim in claims if claim.job_id in exist and (claim.claim_id in made or tuple(claim) in told)}
 
 

@@ -7,6 +7,8 @@ Rules: (a) the worker's process is proven dead; (b) the lease is over and the wo
 import logging
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 from uuid import UUID
 
@@ -126,9 +128,9 @@ def reap_nearby(result: ReapResult, here: ProcessIdentity) -> None:
 def reap_everywhere(result: ReapResult) -> None:
     """All that needs no look at processes."""
     take_back(unlisted(), "its worker does not list it", result, charge=False)
-    shielded = grace.shielded_workers()
-    result.in_grace = shielded is not None
-    judge(shielded or NOBODY, result)
+    shields = [shield for shield in (grace.shielded_workers(), grace.shielded_remote_workers()) if shield is not None]
+    result.in_grace = bool(shields)
+    judge(reduce(or_, shields, NOBODY), result)
 
 
 def judge(shielded: Q, result: ReapResult) -> None:

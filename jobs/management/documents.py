@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from jobs.models import ApiToken, Job
+from jobs.models import ApiToken, Job, WorkerKey
 from jobs.selectors.qualities import qualities_of
 from jobs.selectors.timeline import timeline
 from jobs.selectors.workflows import workflow_of
@@ -54,3 +54,7 @@ def events_document(job: Job) -> list[dict[str, Any]]:
 
 def token_document(token: ApiToken) -> dict[str, Any]:
     return {**row_document(token, ("digest", "user_id")), "user": str(token.user)}
+
+
+def key_document(key: WorkerKey) -> dict[str, Any]:
+    return {**row_document(key, ("digest",)), "worker": key.worker.name}

@@ -6,8 +6,6 @@ who reads what (`open_stream`) and returns; what it returned becomes the head of
 
 import asyncio
 import random
-import signal
-import threading
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from jobs.api.events.frames import frame, reconnect_after
 from jobs.api.events.hub import hub
 from jobs.api.events.reader import End, Reader
 from jobs.api.events.wanted import Wanted
+from jobs.api.stopping import Stopping
 from jobs.conf import conf
 
 Message = MutableMapping[str, Any]
@@ -61,7 +60,7 @@ class Streams:
 
     def __init__(self, application: Application) -> None:
         self.application = application
-        self._watches_signals = self._stopping = False
+        self._stopping = Stopping(lambda: hub.end_all(End.STOPPING))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET":
@@ -81,23 +80,9 @@ class Streams:
 
     def _end_with_the_server(self, reader: Reader) -> None:
         """A server that stops waits for its answers to be complete, and streams would never be."""
-        if self._stopping:
+        if self._stopping.is_told:
             reader.finish(End.STOPPING)
-        if self._watches_signals or threading.current_thread() is not threading.main_thread():
-            return
-        self._watches_signals = True
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
-            before = signal.getsignal(number)
-            if callable(before):  # else the process ends at once anyway
-                signal.signal(number, self._ending_streams(before))
-
-    def _ending_streams(self, then: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
-        def handle(number: int, where: Any) -> Any:
-            self._stopping = True
-            hub.end_all(End.STOPPING)
-            return then(number, where)
-
-        return handle
+        self._stopping.watch()
 
 
 class Head:

@@ -1,7 +1,6 @@
 """The hub: one thread with one connection reads what changes, for all readers of this process, while there are any."""
 
 import logging
-import select
 import socket
 import threading
 import time
@@ -12,15 +11,14 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connection
 from psycopg import Error as PsycopgError
-from psycopg import sql
 
+from jobs.api.ear import hear_wake_ups, wait_for
 from jobs.api.events.fan_out import frames_for, shared_frames
 from jobs.api.events.frames import frame
 from jobs.api.events.reader import End, Frames, Reader
 from jobs.api.events.source import Source
 from jobs.api.events.wanted import Wanted
 from jobs.conf import conf
-from jobs.lifecycle import wake_up
 
 logger = logging.getLogger("jobs.api.events")
 SHORTEST_PAUSE = 0.2  # seconds: so often at most, however many wake-ups come
@@ -100,7 +98,7 @@ class Hub:
                 except Exception as error:
                     failed = True
                     self._survive(error)
-                    self._wait(bell, AFTER_FAILURE)
+                    wait_for(bell, AFTER_FAILURE)
         finally:
             connection.close()
             bell.close()
@@ -125,7 +123,7 @@ class Hub:
 
     def _listen(self, bell: socket.socket, source: Source, failed: bool) -> None:
         """Until nobody reads any more, or something fails."""
-        hears = self._hear_wake_ups()
+        hears = hear_wake_ups()
         while self._somebody_is_there():
             began = time.monotonic()
             self._round(source)
@@ -137,15 +135,6 @@ class Hub:
     def _somebody_is_there(self) -> bool:
         with self._lock:
             return bool(self._readers or self._joining)
-
-    def _hear_wake_ups(self) -> bool:
-        """By the same connection. Behind a transaction pooler nothing is heard: then it is looked now and then."""
-        if not wake_up.by_notify():
-            return False
-        connection.ensure_connection()
-        raw: Any = connection.connection
-        raw.execute(sql.SQL("LISTEN {}").format(sql.Identifier(wake_up.CHANNEL)))
-        return True
 
     def _round(self, source: Source) -> None:
         with self._lock:
@@ -173,18 +162,10 @@ class Hub:
     def _pause(self, bell: socket.socket, hears: bool, began: float) -> None:
         """Until it is time to look again, or there is a reason to."""
         interval = max(0.05, conf.SSE_INTERVAL)
-        self._wait(bell, max(0.0, interval - (time.monotonic() - began)), hears)
+        wait_for(bell, max(0.0, interval - (time.monotonic() - began)), hears)
         rest = min(SHORTEST_PAUSE, interval) - (time.monotonic() - began)
         if rest > 0:
             time.sleep(rest)
-
-    def _wait(self, bell: socket.socket, seconds: float, hears: bool = False) -> None:
-        raw: Any = connection.connection if hears else None
-        ready, _, _ = select.select([bell, raw] if raw is not None else [bell], [], [], seconds)
-        if bell in ready:
-            bell.recv(4096)
-        if raw in ready:
-            list(raw.notifies(timeout=0))  # raises when the connection was lost
 
     def _deliver_to_all(self, frames: Frames) -> None:
         with self._lock:

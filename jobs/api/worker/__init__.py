@@ -3,7 +3,10 @@
 A worker is known by its key. Every call may be repeated: the second one changes nothing and is answered alike.
 """
 
-from jobs.api.worker import beating, finishing, job_calls, registering
+from jobs.api.worker import beating, claiming, finishing, job_calls, registering
 from jobs.api.worker.files import outputs, sources
 
-routers = (registering.router, beating.router, finishing.router, job_calls.router, sources.router, outputs.router)
+routers = (
+    registering.router, beating.router, claiming.router, finishing.router, job_calls.router,
+    sources.router, outputs.router,
+)  # fmt: skip

@@ -16,7 +16,7 @@ from jobs.api.worker.access import WorkerAccess, worker_of
 from jobs.api.worker.authentication import process_of
 from jobs.api.worker.budgets import budgets
 from jobs.api.worker.schemas import NewProcess, Nothing, Registered, Registration, Started
-from jobs.api.worker.wire import answer, told
+from jobs.api.worker.wire import answer, told_with
 from jobs.conf import conf
 from jobs.lifecycle.remote_workers import register as register_worker
 from jobs.lifecycle.remote_workers import start as start_process
@@ -71,7 +71,7 @@ def register(request: HttpRequest, new: Registration) -> Any:
 def start(request: HttpRequest, new: NewProcess) -> Any:
     """It takes over from its predecessor where that signed off, is offline, or ran on the same machine. 409 `in_use`:
     another one is at work elsewhere."""
-    worker = start_process(worker_of(request).pk, told(request, START))
+    worker = start_process(worker_of(request).pk, told_with(request, START, hostname="", pid=0))
     began = messages.Started(
         worker_id=worker.pk,
         name=worker.name,

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from jobs.api.bodies import JSON
+from jobs.exceptions import InvalidInput
 from jobs.wire.body import to_bytes
 from jobs.wire.shapes import Codec
 
@@ -19,11 +20,18 @@ def largest() -> int:
 
 def raw(request: HttpRequest) -> dict[str, Any]:
     """The body as it came: what ninja makes of it is for the document, and for its errors."""
-    return request.told  # type: ignore[attr-defined]  # kept by our parser
+    body = request.told  # type: ignore[attr-defined]  # kept by our parser
+    if not isinstance(body, dict):  # which ninja takes for an object without fields
+        raise InvalidInput("The body must be a JSON object.")
+    return body
 
 
 def told(request: HttpRequest, codec: Codec[T], **instead: Any) -> T:
     return codec.decode({**raw(request), **instead})
+
+
+def told_with(request: HttpRequest, codec: Codec[T], **unless_told: Any) -> T:
+    return codec.decode({**unless_told, **raw(request)})
 
 
 def answer(document: object) -> HttpResponse:

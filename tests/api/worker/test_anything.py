@@ -1,0 +1,75 @@
+"""Whatever is sent, by whomever: no error is ours, every status is in the document, and no job of another is touched.
+
+Schemathesis makes the calls out of the OpenAPI document, with bodies that fit it and, mostly, some that do not.
+"""
+
+import json
+from typing import Any
+
+import pytest
+import schemathesis
+from django.test import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jobs.api.docs_page import openapi
+from jobs.models import Job, Worker
+from jobs.wire.names import CLAIM_HEADER
+from tests.api.worker.calls import WORKER, Machine, machine
+from tests.factories import make_job
+
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
+EXAMPLES = 12
+SCHEMA = schemathesis.openapi.from_dict(openapi())
+FOUND: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]  # type: ignore[union-attr]  # none is wrong
+OPERATIONS = {each.label: each for each in FOUND if each.path.startswith(f"{WORKER}/")}
+ODD = st.sampled_from(["", "x", "\x00", "é" * 9, "00000000-0000-0000-0000-000000000000"])
+
+
+def takes_json(operation: Any) -> bool:
+    return all(body.media_type == "application/json" for body in operation.body)
+
+
+@pytest.mark.parametrize(
+    "operation", [each for each in OPERATIONS.values() if takes_json(each)], ids=lambda op: op.label
+)
+def test_no_call_fails_or_touches_what_is_not_its_own(operation: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("JOBS_WORKER_ADMIN_SECRET", "a secret of the administrator")
+    caller, victim = machine("caller"), machine("victim")
+    job = make_job()
+    claim_id = victim.claimed(job)
+    before = rows_of(victim, job.pk)
+
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(), theirs=st.booleans(), odd=st.none() | ODD)
+    def call(case: Any, theirs: bool, odd: str | None) -> None:
+        answer = send(case, caller, (job.pk, claim_id) if theirs else None, odd)
+        assert answer.status_code < 500 or answer.status_code == 503, answer.content
+        assert str(answer.status_code) in operation.definition.raw["responses"] or answer.status_code in (404, 405)
+        assert rows_of(victim, job.pk) == before
+
+    call()
+
+
+def send(case: Any, caller: Machine, theirs: tuple[int, str] | None, odd: str | None) -> Any:
+    """As the case says, with the caller's key, and on the job of the victim, whose claim id it has learned."""
+    body = case.body if isinstance(case.body, (dict, list, str, int, float)) else {}
+    path, headers = case.formatted_path, {**caller.headers, "X-Admin-Secret": "a secret of the administrator"}
+    if theirs:
+        job_id, claim_id = theirs
+        path = case.path.replace("{job_id}", str(job_id))
+        headers[CLAIM_HEADER] = claim_id
+        if isinstance(body, dict):
+            claim = {"job_id": job_id, "claim_id": claim_id}
+            body = {**body, "claim_id": claim_id, "claim": claim, "claims": [claim]}
+    if odd is not None:
+        headers[CLAIM_HEADER] = odd
+    data = json.dumps(body) if case.method == "POST" else ""
+    return Client().generic(case.method, path, data, content_type="application/json", headers=headers)
+
+
+def rows_of(victim: Machine, job_id: int) -> Any:
+    return (
+        Job.objects.filter(pk=job_id).values().get(),
+        Worker.objects.filter(pk=victim.worker_id).values().get(),
+    )

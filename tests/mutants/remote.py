@@ -1,0 +1,30 @@
+"""Mutations of what keeps remote workers apart: keys, processes, whose job it is, limits, and the grace."""
+
+from tests.mutants.mutant import Mutant
+
+ACCESS, WHO, BUDGETS = (f"jobs/api/worker/{name}.py" for name in ("access", "authentication", "budgets"))
+OWNS, WORKERS, KEYS = (f"jobs/lifecycle/{name}.py" for name in ("ownership", "remote_workers", "worker_keys"))
+GRACE, LINE, TAKE = (f"jobs/lifecycle/{name}.py" for name in ("grace", "line", "call_budget"))
+EDGE = "jobs/api/worker/asgi.py"
+SILENT, CAME_UP = "if silent_for < patience else None", "if silent_from is not None and up_for"
+CALLS, STARTS, LIMITS, GRACES, KEYED, WAITS = (
+    (f"tests/api/worker/test_{name}.py",) for name in ("calls", "processes", "limits", "grace", "keys", "waiting")
+)
+
+MUTANTS = [
+    Mutant("worker key: revoked and expired ones count", WHO, "    if key.problem:", "    if False:", KEYED),
+    Mutant("worker key: any process speaks", WHO, "    if told == worker.process_uuid:", "    if True:", STARTS),
+    Mutant("worker key: rotation ends none", KEYS, ".update(expires_at=end)", ".count()", KEYED),
+    Mutant("worker: jobs of others", ACCESS, "claim not in owned(worker_of(request).pk, [claim])", "False", CALLS),
+    Mutant("worker: claims of others", OWNS, "pk__in=ids, worker_id=worker_id", "pk__in=ids", CALLS),
+    Mutant("worker: takes over from the living", WORKERS, "at_work and heard_lately and not is_here", "False", STARTS),
+    Mutant("worker: its predecessor keeps its jobs", WORKERS, "claimed_at__lt=worker.started_at", "pk=0", STARTS),
+    Mutant("worker: a repeated start takes its own jobs", WORKERS, ", claimed_at__lt=worker.started_at", "", STARTS),
+    Mutant("worker: kinds it cannot run", LINE, "    if choosy:", "    if False:", CALLS),
+    Mutant("limit: each process for itself", TAKE, "limit - budget.taken", "limit", LIMITS),
+    Mutant("limit: wrong keys for ever", WHO, "    if budgets.is_spent(wrong):", "    if False:", LIMITS),
+    Mutant("grace: not while the API is silent", GRACE, SILENT, "if False else None", GRACES),
+    Mutant("grace: for ever", GRACE, SILENT, "", GRACES),
+    Mutant("grace: not after the API came up", GRACE, CAME_UP, "if False and up_for", GRACES),
+    Mutant("waiting: who hung up is given a job", EDGE, "return gone.done()", "return False", WAITS),
+]
