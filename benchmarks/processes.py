@@ -31,7 +31,7 @@ class RunningWorker:
 
     def __enter__(self) -> "RunningWorker":
         self.process = subprocess.Popen(self.command, env=self.environment, cwd=ROOT, stdout=subprocess.DEVNULL)
-        wait_for(lambda: Worker.objects.filter(pid=self.process.pid, last_heartbeat=None).exists())
+        wait_for(lambda: Worker.objects.filter(pid=self.process.pid).exists())
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -26,13 +26,14 @@ class HttpListener:
     def wait(self, seconds: float, most: int = 1) -> Collection[str]:
         """As long as the server lets us: a call each second would be a burden to it. Zero seconds: no call at all.
 
-        Whoever is told again and again at once of jobs that are not for it asks less and less often.
+        Who is answered at once, again and again, asks less and less often: the jobs are not for it, or this server
+        cannot let anybody wait.
         """
         if seconds <= 0:
             return ()
         time.sleep(self._rest)
         began = time.monotonic()
         heard = self._ask()
-        again = bool(heard) and time.monotonic() - began < AT_ONCE
-        self._rest = min(max(2 * self._rest, FIRST_REST), LONGEST_REST) if again else 0.0
+        at_once = time.monotonic() - began < AT_ONCE
+        self._rest = min(max(2 * self._rest, FIRST_REST), LONGEST_REST) if at_once else 0.0
         return heard

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jobs import handler, pipeline
+from jobs import Fatal, WaitFor, handler, pipeline
 from jobs.exceptions import Cancelled, ClaimLost, InvalidInput
 from jobs.handlers.context import Context
 from tests.app.history import note
@@ -312,3 +312,46 @@ HOSTILE: dict[str, Callable[[Context], object]] = {
     "forks and returns": fork_and_return,
     "leaves a mess": move_into_scratch,
 }
+
+
+@handler("app.eloquent")
+def eloquent(ctx: Context, history: str, gate: str) -> dict[str, object]:
+    """Says all that a handler can say; fails the first time, and tells what the second attempt was given."""
+    note(history, "start", ctx)
+    if ctx.attempt > 1:
+        return {"checkpoint": ctx.last_checkpoint, "qualities": sorted(ctx.completed_qualities), "text": "\ud83c ü \0"}
+    ctx.quality("720p").start(segments=4)
+    ctx.quality("720p").complete(fps=25)
+    ctx.quality("1080p").skip("larger than the source")
+    ctx.checkpoint({"read": [1, 2, {"deep": None}]})
+    ctx.progress(40, "half way")
+    ctx.guard()
+    raise RuntimeError("try again")
+
+
+@handler("app.parent")
+def parent(ctx: Context, history: str, gate: str) -> object:
+    """Splits its work up, and waits for it without a slot."""
+    said = {"history": history, "gate": gate}
+    made = [ctx.spawn("app.flaky", {**said, "works_at": 1}, key=name) for name in ("left", "right")]
+    note(history, "start", ctx)
+    if not all(child.ended for child in made):
+        return WaitFor(made)
+    return [child.result for child in made]
+
+
+@handler("app.fatal")
+def fatal(ctx: Context, history: str, gate: str) -> None:
+    note(history, "start", ctx)
+    raise Fatal("This cannot be done.")
+
+
+@handler("app.careful", exclusive=True)
+def careful(ctx: Context, history: str, gate: str) -> object:
+    """Must never run twice at once, and goes on where it was cut off."""
+    note(history, "start", ctx)
+    found = ctx.last_checkpoint
+    ctx.checkpoint({"attempts": 1 if found is None else found["attempts"] + 1})
+    wait_for_file(gate)
+    note(history, "end", ctx)
+    return ctx.last_checkpoint

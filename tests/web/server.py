@@ -23,7 +23,7 @@ class WebServer:
         self.log, self.port = log, free_port()
         if address:
             more["GUNICORN_CMD_ARGS"] = f"--bind 127.0.0.1:{self.port} --bind {address}:{self.port}"
-        self.environment = environment(PORT=str(self.port), DJANGO_SETTINGS_MODULE="project.settings", **more)
+        self.environment = environment(**{"PORT": str(self.port), "DJANGO_SETTINGS_MODULE": "project.settings", **more})
         self.start()
 
     def __enter__(self) -> "WebServer":

@@ -52,6 +52,28 @@ def thaw(pids: list[int]) -> None:
             os.kill(pid, signal.SIGCONT)
 
 
+def family_of(pid: int) -> list[int]:
+    """The process, and all that descend from it."""
+    parents = {pid: parent for pid, parent, _ in processes()}
+    family = [pid]
+    for each in family:
+        family += [child for child, parent in parents.items() if parent == each]
+    return family
+
+
+def freeze(pid: int) -> list[int]:
+    """Stop a process and all that descend from it; not inside a transaction, whose locks nobody could get."""
+    while True:
+        frozen = family_of(pid)
+        for each in frozen:
+            with suppress(ProcessLookupError):  # a program that ended just now
+                os.kill(each, signal.SIGSTOP)
+        wait_until(lambda pids=frozen: all(is_stopped(each) or not is_alive(each) for each in pids))  # type: ignore[misc]
+        if nobody_writes():
+            return frozen
+        thaw(frozen)
+
+
 def nobody_writes() -> bool:
     """Whether no other connection is inside a transaction."""
     if connection.vendor == "postgresql":
@@ -85,12 +107,7 @@ class WorkerProcess:
         os.kill(self.pid, number)
 
     def family(self) -> list[int]:
-        """The worker's process, and all that descend from it."""
-        parents = {pid: parent for pid, parent, _ in processes()}
-        family = [self.pid]
-        for pid in family:
-            family += [child for child, parent in parents.items() if parent == pid]
-        return family
+        return family_of(self.pid)
 
     def cpu_seconds(self) -> float:
         """What its own process has computed so far."""
@@ -98,16 +115,8 @@ class WorkerProcess:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def freeze(self) -> list[int]:
-        """Stop them all, as a suspended machine does; not inside a transaction, whose locks nobody could get."""
-        while True:
-            frozen = self.family()
-            for pid in frozen:
-                with suppress(ProcessLookupError):  # a program that ended just now
-                    os.kill(pid, signal.SIGSTOP)
-            wait_until(lambda pids=frozen: all(is_stopped(pid) or not is_alive(pid) for pid in pids))  # type: ignore[misc]
-            if nobody_writes():
-                return frozen
-            thaw(frozen)
+        """Stop them all, as a suspended machine does."""
+        return freeze(self.pid)
 
     def exit_code(self, seconds: float = TIMEOUT) -> int:
         """Wait until it exits."""

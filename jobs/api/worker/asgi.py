@@ -20,6 +20,7 @@ from jobs.api.worker.waiting_room import Full, Waiter, room
 from jobs.wire.names import ADDRESS
 
 KEY = "jobs.claim"
+THAT_WAIT = (f"/{ADDRESS}claim", f"/{ADDRESS}listen")
 
 
 @dataclass
@@ -68,7 +69,7 @@ class LongPolls:
         path = scope.get("path", "")
         if f"/{ADDRESS}" in path:
             self.pulse.start()
-        if scope["type"] == "http" and scope["method"] == "POST" and path.endswith(f"/{ADDRESS}claim"):
+        if scope["type"] == "http" and scope["method"] == "POST" and path.endswith(THAT_WAIT):
             await self._claim(scope, receive, send)
         else:
             await self.application(scope, receive, send)

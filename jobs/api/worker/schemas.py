@@ -187,6 +187,15 @@ class Looked(Schema):
     can_wait: bool = Field(True, description="False: this server cannot let a claim wait; ask again after a while.")
 
 
+class Ear(Schema):
+    queues: list[StrictStr] = Field([], max_length=1000, description="Those that it is about; empty: all.")
+    wait: float = Field(0, description="Seconds to wait where there is no work, up to longest_wait.")
+
+
+class Heard(Schema):
+    queues: list[str] = Field([], description="Where there is work; one may be taken by others before you claim.")
+
+
 class OutcomeTold(Schema):
     claim: ClaimName
     verdict: Verdict
