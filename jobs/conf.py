@@ -180,6 +180,10 @@ class Conf:
     VIDEO_ACCEL = text(
         "", "The internal location of nginx that holds the storage's files; empty = Django sends them itself."
     )
+    VIDEO_CONFINED = flag(
+        True, "Whether ffmpeg runs with limits, without new rights and, where the machine allows it, without a network."
+    )
+    VIDEO_MEMORY = count(8 * 1024**3, "bytes", "How much memory each ffmpeg may take then; 0 = any.")
     VIDEO_KEEP_OLD = seconds(
         3600, "How long a version stays after another took its place: whoever watches it can go on."
     )

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from jobs.exceptions import CommandFailed, CommandNotFound, CommandTimedOut, InvalidInput, StopRequested
+from jobs.handlers.confinement import Confinement
 from jobs.handlers.output import Kept, Lines, last_words
 from jobs.handlers.process import PATIENCE, Process, signal_name
 
@@ -47,6 +48,7 @@ class Run(Protocol):
         on_line: OnLine | None = None,
         on_look: OnLook | None = None,
         nice: int = 0,
+        confinement: Confinement | None = None,
     ) -> CommandResult: ...
 
 
@@ -70,13 +72,14 @@ class Commands:
         on_line: OnLine | None = None,
         on_look: OnLook | None = None,
         nice: int = 0,
+        confinement: Confinement | None = None,
     ) -> CommandResult:
         arguments = checked(argv)
         self._look()
         process = Process()
         self._running.add(process)
         try:
-            start(process, arguments, env, cwd, has_input=input is not None, nice=nice)
+            start(process, arguments, env, cwd, has_input=input is not None, nice=nice, confinement=confinement)
             talk = Conversation(process, input, on_line)
             self._attend(talk, arguments, timeout, on_look)
         finally:
@@ -214,10 +217,13 @@ def start(
     cwd: str | os.PathLike[str] | None,
     has_input: bool,
     nice: int,
+    confinement: Confinement | None,
 ) -> None:
     stdin = subprocess.PIPE if has_input else subprocess.DEVNULL
     try:
-        process.start(argv, nice, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd)
+        process.start(
+            argv, nice, confinement, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd
+        )
     except OSError as error:
         raise CommandNotFound(program=os.fsdecode(argv[0]), why=why_not(error, cwd)) from error
 

@@ -13,6 +13,7 @@ from jobs.exceptions import Cancelled, ClaimLost, InvalidInput, ShuttingDown
 from jobs.handlers.base import Child, ClaimedJob, PhaseReport, QualityReport, Report, Spawn, describe_error
 from jobs.handlers.calling import Awaiting, Cancel, OnTask, run_awaitable, run_with
 from jobs.handlers.commands import Argument, CommandResult, Commands, OnLine, OnLook
+from jobs.handlers.confinement import Confinement
 from jobs.handlers.files import Files, JobFiles, job_storage
 from jobs.handlers.folders import Folders
 from jobs.handlers.job_logger import JobLogger
@@ -132,16 +133,18 @@ class Context:
         on_line: OnLine | None = None,
         on_look: OnLook | None = None,
         nice: int = 0,
+        confinement: Confinement | None = None,
     ) -> CommandResult:
         """Run a program, without a shell, in a process group that ends with this attempt whatever ends it.
 
         `on_line` gets each line of its standard output as it comes; `on_look` is called several times a second, and
-        what it raises ends it; `nice` lets others go first. With `check`, an exit code but 0 raises CommandFailed.
+        what it raises ends it; `nice` lets others go first; `confinement` says what it may take and do at most. With
+        `check`, an exit code but 0 raises CommandFailed.
         """
         commands = self._commands or Commands(self.raise_if_cancelled)
         return commands.run(
             argv, timeout=timeout, check=check, input=input, env=env, cwd=cwd, on_line=on_line, on_look=on_look,
-            nice=nice,
+            nice=nice, confinement=confinement,
         )  # fmt: skip
 
     @property

@@ -1,12 +1,10 @@
 """A subprocess with a process group of its own, which ends with it, and which dies with us."""
 
-import ctypes
 import logging
 import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +12,7 @@ from io import FileIO
 from time import monotonic
 from typing import Any
 
+from jobs.handlers.confinement import PR_SET_PDEATHSIG, Confinement, prctl
 from jobs.stop_signals import STOP_SIGNALS
 
 logger = logging.getLogger("jobs.handlers")
@@ -21,23 +20,9 @@ logger = logging.getLogger("jobs.handlers")
 PATIENCE = 2.0  # seconds between SIGTERM and SIGKILL
 REAP_WITHIN = 5.0  # a process that SIGKILL does not end hangs in the kernel: we do not hang with it
 LOOK_EVERY = 0.02  # where the system cannot tell us of an exit
-PR_SET_PDEATHSIG = 1
 
 
-def prctl_of_linux() -> Callable[..., int] | None:
-    return ctypes.CDLL(None).prctl if sys.platform == "linux" else None
-
-
-# Resolved here: between fork and exec, while other threads may hold any lock, nothing may be looked up.
-PRCTL = prctl_of_linux()
-
-
-def prctl(option: int, value: int) -> bool:
-    """Ask something of the kernel for this process; False where it is not Linux's."""
-    return PRCTL is not None and PRCTL(option, value, 0, 0, 0) == 0
-
-
-def die_with(parent: int, nice: int = 0) -> Callable[[], None]:
+def die_with(parent: int, nice: int = 0, confinement: Confinement | None = None) -> Callable[[], None]:
     """What the child does before it becomes the program: it asks to be killed when the thread that made it ends."""
 
     def prepare() -> None:
@@ -46,6 +31,8 @@ def die_with(parent: int, nice: int = 0) -> Callable[[], None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         if nice:
             os.nice(nice)
+        if confinement:
+            confinement.enter()  # first: in a namespace of its own it would forget whom it dies with
         if prctl(PR_SET_PDEATHSIG, signal.SIGKILL) and os.getppid() != parent:  # it ended before we asked
             os._exit(1)
 
@@ -61,8 +48,10 @@ class Process(subprocess.Popen[bytes]):
         self.exit_watch: FileIO | None = None  # readable when it has exited; None where there is no such thing
         self._signalling = threading.Lock()
 
-    def start(self, argv: Sequence[Any], nice: int = 0, **options: Any) -> None:
-        prepare = die_with(os.getpid(), nice)
+    def start(
+        self, argv: Sequence[Any], nice: int = 0, confinement: Confinement | None = None, **options: Any
+    ) -> None:
+        prepare = die_with(os.getpid(), nice, confinement)
         super().__init__(argv, bufsize=0, start_new_session=True, preexec_fn=prepare, **options)
         self.exit_watch = exit_watch(self.pid)
 

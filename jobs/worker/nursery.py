@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any, NoReturn
 
-from jobs.handlers.process import PR_SET_PDEATHSIG, prctl
+from jobs.handlers.confinement import PR_SET_PDEATHSIG, prctl
 from jobs.process_identity import PROC, stat_fields
 from jobs.stop_signals import STOP_SIGNALS
 

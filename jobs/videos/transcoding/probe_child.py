@@ -16,6 +16,7 @@ from typing import Any
 import av
 from av.error import FFmpegError
 
+from jobs.handlers.confinement import lower
 from jobs.videos.transcoding.errors import Refused
 from jobs.videos.transcoding.probing.containers import check_complete, sniff
 from jobs.videos.transcoding.probing.facts import examine
@@ -31,11 +32,11 @@ TOO_MUCH = "Looking at it takes more memory than the probe may have."
 
 def main() -> None:
     given = parse_arguments()
-    limit(resource.RLIMIT_CORE, 0)
-    limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    limit(resource.RLIMIT_CPU, given.cpu_seconds, then_killed=1)
+    lower(resource.RLIMIT_CORE, 0)
+    lower(resource.RLIMIT_NOFILE, OPEN_FILES)
+    lower(resource.RLIMIT_CPU, given.cpu_seconds, then_killed=1)
     if sys.platform != "darwin":  # which knows this limit and refuses to set it
-        limit(resource.RLIMIT_AS, given.memory)
+        lower(resource.RLIMIT_AS, given.memory)
     json.dump(answer(given.file), sys.stdout, allow_nan=False)
 
 
@@ -45,13 +46,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--cpu-seconds", type=int, default=20)
     parser.add_argument("--memory", type=int, default=2 << 30, help="bytes of address space")
     return parser.parse_args()
-
-
-def limit(what: int, amount: int, then_killed: int = 0) -> None:
-    """Never to be raised again. Of processing time the first limit sends a signal that says so, the second kills."""
-    _, most = resource.getrlimit(what)
-    hard = amount + then_killed if most == resource.RLIM_INFINITY else min(amount + then_killed, most)
-    resource.setrlimit(what, (min(amount, hard), hard))
 
 
 def answer(path: str) -> dict[str, Any]:

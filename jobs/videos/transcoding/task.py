@@ -13,6 +13,7 @@ from jobs.videos.transcoding.errors import NoFfmpeg
 from jobs.videos.transcoding.source import Source
 
 SEGMENT_GROUPS = 3  # groups of two seconds in a segment
+LEAST_FILE, HIGHEST_RATE = 512 * 2**20, 8 * 2**20  # bytes, and bytes a second: several times what any rung has
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,8 @@ class Task:
     @property
     def segments(self) -> int:
         return -(-self.frames // self.segment_frames)
+
+    @property
+    def largest_file(self) -> int:
+        """Bytes. Nothing that is made of this source is larger, should it be in one piece."""
+        return LEAST_FILE + int(HIGHEST_RATE * self.source.duration)
