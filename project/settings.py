@@ -56,8 +56,9 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "project.forms.SmallForStrangers",
+    "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -65,6 +66,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "project.urls"
 WSGI_APPLICATION = "project.wsgi.application"  # what runserver serves; gunicorn serves project.asgi around it
 WEB_THREADS = env.int("WEB_THREADS", default=8)  # requests that a web process works on at once
+WEB_PATIENCE = env.float("WEB_PATIENCE", default=30.0)  # seconds in which a request must be here: project/pace.py
 
 TEMPLATES = [
     {

@@ -6,13 +6,14 @@ from typing import Any
 
 from uvicorn_worker import UvicornWorker  # type: ignore[import-untyped]
 
-from jobs.handlers.process import PR_SET_PDEATHSIG, prctl
+from jobs.handlers.confinement import PR_SET_PDEATHSIG, prctl
+from project.pace import PatientProtocol
 
 
 class WebWorker(UvicornWorker):
     """Ends what is left of its requests just before gunicorn would kill it."""
 
-    CONFIG_KWARGS = {**UvicornWorker.CONFIG_KWARGS, "server_header": False, "ws": "none"}
+    CONFIG_KWARGS = {**UvicornWorker.CONFIG_KWARGS, "server_header": False, "ws": "none", "http": PatientProtocol}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -10,16 +10,15 @@ import io
 import queue
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+from collections.abc import Callable, Coroutine, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from django.db import connections
 
-Message = MutableMapping[str, Any]
+from project.pace import Message, Pace, Receive, Send, all_of_it, say_too_slow
+
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 BLOCK = 64 * 1024
 
 
@@ -34,7 +33,12 @@ class WsgiInThreads:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._in_a_thread(Exchange(scope, receive, send, asyncio.get_running_loop()))
+            try:
+                receive = await all_of_it(scope, receive)
+            except TimeoutError:
+                await say_too_slow(send)
+            else:
+                await self._in_a_thread(Exchange(scope, receive, send, asyncio.get_running_loop()))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while (await receive())["type"] != "lifespan.shutdown":
@@ -93,6 +97,7 @@ class Exchange:
         self._receive, self._send = receive, send
         self._start: Message | None = None
         self._watch: asyncio.Task[None] | None = None
+        self._pace = Pace()
         self.gone = False
 
     def run(self, application: Callable[..., Iterable[bytes]]) -> BaseException | None:
@@ -141,13 +146,22 @@ class Exchange:
         self.gone = True
 
     def receive(self) -> Message:
-        return self.wait_for(self._received())
+        """Raises TimeoutError, which is an OSError, where it comes too slowly."""
+        with self._pace.waiting() as seconds:
+            message: Message = self.wait_for(self._received(), seconds)
+        self._pace.came(len(message.get("body", b"")))
+        return message
 
     async def _received(self) -> Message:
         return await self._receive()
 
-    def wait_for(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result()
+    def wait_for(self, coroutine: Coroutine[Any, Any, Any], seconds: float | None = None) -> Any:
+        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            future.cancel()
+            raise
 
 
 class Body(io.RawIOBase):

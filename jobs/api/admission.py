@@ -54,4 +54,4 @@ def check_size(request: HttpRequest, largest: int) -> None:
 
 def length_of(request: HttpRequest) -> int:
     told = str(request.META.get("CONTENT_LENGTH") or 0)
-    return int(told) if told.isdigit() and len(told) < 20 else 0  # as Django reads it: then there is no body
+    return int(told) if told.isdecimal() and len(told) < 20 else 0  # as Django reads it: then there is no body

@@ -48,9 +48,7 @@ class Process(subprocess.Popen[bytes]):
         self.exit_watch: FileIO | None = None  # readable when it has exited; None where there is no such thing
         self._signalling = threading.Lock()
 
-    def start(
-        self, argv: Sequence[Any], nice: int = 0, confinement: Confinement | None = None, **options: Any
-    ) -> None:
+    def start(self, argv: Sequence[Any], nice: int = 0, confinement: Confinement | None = None, **options: Any) -> None:
         prepare = die_with(os.getpid(), nice, confinement)
         super().__init__(argv, bufsize=0, start_new_session=True, preexec_fn=prepare, **options)
         self.exit_watch = exit_watch(self.pid)

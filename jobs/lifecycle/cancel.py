@@ -9,6 +9,8 @@ from jobs.lifecycle.selection import Selection, batches
 from jobs.models import Dependency, Job
 from jobs.states import ACTIVE, EventName, Status
 
+PARENT_CANCELLED = "the job that spawned it was cancelled"
+
 
 @dataclass
 class CancelResult:
@@ -39,7 +41,7 @@ def cancel_children(parents: Sequence[int]) -> None:
         children = sorted(set(spawned.values_list("needs_id", flat=True)) - seen)
         seen.update(children)
         for ids in batches(children):
-            cancel_batch(ids, "the job that spawned it was cancelled")
+            cancel_batch(ids, PARENT_CANCELLED)
         parents = children
 
 

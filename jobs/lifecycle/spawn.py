@@ -8,6 +8,7 @@ from jobs.exceptions import InvalidInput
 from jobs.handlers.base import Child, ClaimRef, Spawn
 from jobs.handlers.spawning import named
 from jobs.lifecycle import waiting
+from jobs.lifecycle.cancel import PARENT_CANCELLED, cancel_batch
 from jobs.lifecycle.enqueue import insert_batch
 from jobs.lifecycle.fence import lock_one
 from jobs.lifecycle.locked_job import LockedJob
@@ -37,6 +38,8 @@ def spawn(claim: ClaimRef, orders: Sequence[Spawn] = ()) -> tuple[Child, ...]:
         waiting.add(
             (Dependency(job_id=job.pk, needs_id=pk, key=key) for key, pk in zip(new, made, strict=True)), needed
         )
+        if job.cancel_requested_at:  # which cancelled what there was; its worker has not heard of it yet
+            cancel_batch(made, PARENT_CANCELLED)
     return children_of(job.pk)
 
 

@@ -63,7 +63,11 @@ def test_no_file_grows_beyond_what_it_is_told(tmp_path: Path):
 
 def test_no_limit_is_raised_again():
     """By a program without the rights of root: those may raise what they like."""
-    raises = "import os, resource as r; os.setuid(65534)\ntry: r.setrlimit(r.RLIMIT_DATA, (-1, -1))\nexcept ValueError: print('no')"
+    raises = (
+        "import os, resource as r; os.setuid(65534)\n"
+        "try: r.setrlimit(r.RLIMIT_DATA, (-1, -1))\n"
+        "except ValueError: print('no')"
+    )
     assert run(python(raises), confinement=Confinement(memory=1024 * MB)).stdout.strip() == "no"
 
 
