@@ -6,7 +6,7 @@ BIN := .venv/bin
 MANAGE := DEBUG=1 $(BIN)/python manage.py
 READY := .venv/.ready
 
-.PHONY: help setup demo serve test check check-types check-rest format docs mutants repeat soak chaos bench bench-sides clean
+.PHONY: help setup demo serve test check check-types check-rest format docs audit mutants repeat soak chaos bench bench-sides clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,18 @@ docs: $(DOCS_READY) ## the pages of docs/ as a site in build/docs; a broken link
 	@rm -rf build/docs
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/docs
 	@echo "Open build/docs/index.html"
+
+AUDIT_READY := .venv/.audit
+
+$(AUDIT_READY): $(READY)
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[audit]'
+	@touch $(AUDIT_READY)
+
+# With --strict a package of which nothing could be found out is a failure: what was not checked is not clean.
+audit: $(AUDIT_READY) ## the code by bandit; the pinned versions against known advisories, which needs the Internet
+	@$(BIN)/bandit --quiet --recursive --configfile pyproject.toml --severity-level medium jobs project
+	@$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt || \
+		{ echo "Advisories were found, or (see above) their source could not be reached: then nothing was checked."; exit 1; }
 
 # Django 6 needs Python 3.12; where there is one, the suite runs on it, too.
 NEWER := $(shell for p in python3.14 python3.13 python3.12 $$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.1[2-9].*/bin/python3 2>/dev/null | sort -rV); do \

@@ -6,7 +6,9 @@ from django.core.exceptions import ImproperlyConfigured
 
 from jobs.conf import conf
 from jobs.doctor.examination import Finding, Level, examination
+from jobs.handlers.commands import Commands
 from jobs.handlers.ffmpeg import encodes, ffmpeg_version, find_ffmpeg
+from jobs.videos.transcoding.confined import confinement
 from jobs.videos.transcoding.encoders import CPU, named_encoders
 
 
@@ -21,6 +23,19 @@ def ffmpeg() -> Iterator[Finding]:
         yield Finding(
             f"{found} does not say its version: it does not run here.", "Install another, or set JOBS_FFMPEG."
         )
+
+
+@examination("confinement")
+def confined() -> Iterator[Finding]:
+    """Whether ffmpeg can be taken off the network: tried, for the reasons why not are many."""
+    ask, run = ["readlink", "/proc/self/ns/net"], Commands(lambda: None).run
+    if not conf.VIDEO_CONFINED:
+        yield Finding(
+            "JOBS_VIDEO_CONFINED is off: ffmpeg runs as the worker does.", "See docs/security.md.", Level.ADVICE
+        )
+    elif run(ask, check=False, confinement=confinement()).stdout == run(ask, check=False).stdout:
+        text = "This machine allows no network namespaces: ffmpeg has the worker's network."
+        yield Finding(text, "Keep workers that see files of strangers off the network: docs/security.md.", Level.ADVICE)
 
 
 @examination("encoders")

@@ -295,6 +295,15 @@ class listening:  # noqa: N801  used as a function
 
 
 @pytest.mark.once
+def test_whether_ffmpeg_is_confined(settings):
+    assert told(videos.confined) in (
+        "",
+        "advice: This machine allows no network namespaces: ffmpeg has the worker's network.",
+    )
+    settings.JOBS_VIDEO_CONFINED = False
+    assert told(videos.confined).startswith("advice: JOBS_VIDEO_CONFINED is off")
+
+
 def test_ffmpeg(settings):
     assert told(videos.ffmpeg) == ""
     settings.JOBS_FFMPEG = "/nowhere/ffmpeg"
