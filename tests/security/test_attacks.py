@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -47,6 +48,11 @@ LISTS = (
     "jobs/webhookdelivery",
     "videos/video",
 )
+
+
+@pytest.fixture(autouse=True)
+def _static_files(settings: LazySettings, tmp_path: Path) -> None:
+    settings.STATIC_ROOT = tmp_path
 
 
 # Filters and orders
