@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings, settings
@@ -17,17 +18,29 @@ from jobs.api.docs_page import openapi
 from jobs.handlers.periodic import Declaration
 from jobs.lifecycle.periodic.sync import sync
 from jobs.lifecycle.queues import pause
+from jobs.lifecycle.remote_workers import register
 from jobs.lifecycle.set_limit import Rules, set_limit
-from jobs.models import PeriodicJob, Queue, WebhookDelivery
+from jobs.models import Job, PeriodicJob, Queue, WebhookDelivery
 from jobs.states import Status
 from jobs.videos.models import Video
+from jobs.wire.names import CLAIM_HEADER, KEY_HEADER
 from tests.api.operations import OPERATIONS
-from tests.factories import job_in
+from tests.factories import claimed, job_in
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
 PAGE = (Path(settings.BASE_DIR) / "docs" / "access.md").read_text()
 TABLE = re.compile(r"^\| address \|(?P<roles>[^\n]+)\|\n\|[^\n]+\n(?P<rows>(?:\| `[^\n]+\|\n)+)", re.MULTILINE)
-BODIES = {f"/api/queue{operation.path}": operation.body for operation in OPERATIONS.values()}
+WORKER_BODIES: dict[str, Any] = {
+    "register": {"name": "c"},
+    "start": {"process": str(uuid4())},
+    "claim": {"claim_id": str(uuid4())},
+    "finish": {"outcomes": []},
+    "workdirs": {"jobs": []},
+    "{held}/checkpoint": {"checkpoint": 1},
+    "{held}/fail": {"error": "broken"},
+}
+BODIES = {f"/api/queue{operation.path.replace('job_id', 'job')}": operation.body for operation in OPERATIONS.values()}
+BODIES |= {f"/api/worker/{path}": body for path, body in WORKER_BODIES.items()}
 
 FORMS = {
     f"/admin/jobs/{model}/act/": form
@@ -73,6 +86,14 @@ def logged_in(user: User) -> Client:
     return client
 
 
+def by_key(name: str) -> Client:
+    """A remote worker, of the key that it is given; both know of the claim that one of them has."""
+    worker, _, key = register(name)
+    held = Job.objects.get(status=Status.RUNNING) if Job.objects.filter(status=Status.RUNNING) else None
+    claim = held.claim_id if held else claimed(worker, queue="held").claim_id
+    return Client(headers={KEY_HEADER: key, CLAIM_HEADER: str(claim)})
+
+
 ROLES: dict[str, Callable[[], Client]] = {
     "nobody": Client,
     "user": lambda: logged_in(User.objects.create_user("user")),
@@ -80,13 +101,17 @@ ROLES: dict[str, Callable[[], Client]] = {
     "viewer": lambda: logged_in(with_permissions("viewer", "view")),
     "operator": lambda: logged_in(with_permissions("operator", "view", "change")),
     "admin": lambda: logged_in(User.objects.create_superuser("admin")),
+    "worker A": lambda: by_key("a"),
+    "worker B": lambda: by_key("b"),
 }
 
 
 @pytest.fixture
-def names(settings: LazySettings, tmp_path: Path) -> dict[str, Any]:
+def names(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the words in braces stand for: something of each sort, so that whoever may gets an answer."""
     settings.STATIC_ROOT, settings.MEDIA_ROOT = tmp_path, tmp_path / "media"
+    settings.JOBS_WORKER_WRONG_KEYS = 0  # any number: strangers ask often here
+    monkeypatch.setenv("JOBS_WORKER_ADMIN_SECRET", 40 * "s")
     job = job_in(Status.FAILED, webhook_url="https://example.org/")
     pause("media")
     sync([Declaration("nightly", "test.noop", "0 3 * * *", "UTC", {})], ["test.noop"])
@@ -104,7 +129,7 @@ def answer(client: Client, method: str, path: str, names: dict[str, Any]) -> int
     if path in FORMS:
         sent, kind = FORMS[path].format(**names), "application/x-www-form-urlencoded"
     else:
-        sent, kind = json.dumps(BODIES.get(path.replace("{job}", "{job_id}"), {})), "application/json"
+        sent, kind = json.dumps(BODIES.get(path, {})), "application/json"
     with transaction.atomic():
         given = sent if method == "POST" else ""
         status: int = client.generic(method, path.format(**names), given, content_type=kind).status_code
@@ -114,6 +139,7 @@ def answer(client: Client, method: str, path: str, names: dict[str, Any]) -> int
 
 def test_everybody_is_answered_as_the_tables_say(names: dict[str, Any]):
     clients = {role: make() for role, make in ROLES.items()}
+    names["held"] = Job.objects.get(status=Status.RUNNING).pk
     wrong = []
     for method, path, told in ROWS:
         found = {role: answer(clients[role], method, path, names) for role in told}
