@@ -61,7 +61,10 @@ def target_problems(playlist: m3u8.M3U8, label: str) -> Iterator[str]:
 def name_fault(name: str | None) -> str:
     """Why a playlist may not name this; empty if it may."""
     name = name or ""
-    parts = urlsplit(name)
+    try:
+        parts = urlsplit(name)
+    except ValueError:  # half of an address of IPv6
+        return "is a broken URL"
     if parts.scheme or parts.netloc:
         return "is a URL"
     if name.startswith("/"):
