@@ -16,6 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from jobs.api.docs_page import openapi
 from jobs.handlers.periodic import Declaration
+from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.periodic.sync import sync
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.remote_workers import register
@@ -32,7 +33,7 @@ PAGE = (Path(settings.BASE_DIR) / "docs" / "access.md").read_text()
 TABLE = re.compile(r"^\| address \|(?P<roles>[^\n]+)\|\n\|[^\n]+\n(?P<rows>(?:\| `[^\n]+\|\n)+)", re.MULTILINE)
 WORKER_BODIES: dict[str, Any] = {
     "register": {"name": "c"},
-    "start": {"process": str(uuid4())},
+    "start": {"process": str(uuid4()), "hostname": "far", "pid": 7, "boot_id": str(uuid4())},
     "claim": {"claim_id": str(uuid4())},
     "finish": {"outcomes": []},
     "workdirs": {"jobs": []},
@@ -89,6 +90,8 @@ def logged_in(user: User) -> Client:
 def by_key(name: str) -> Client:
     """A remote worker, of the key that it is given; both know of the claim that one of them has."""
     worker, _, key = register(name)
+    heartbeat(worker.pk)
+    worker.refresh_from_db()
     held = Job.objects.get(status=Status.RUNNING) if Job.objects.filter(status=Status.RUNNING) else None
     claim = held.claim_id if held else claimed(worker, queue="held").claim_id
     return Client(headers={KEY_HEADER: key, CLAIM_HEADER: str(claim)})
@@ -131,7 +134,7 @@ def answer(client: Client, method: str, path: str, names: dict[str, Any]) -> int
     else:
         sent, kind = json.dumps(BODIES.get(path, {})), "application/json"
     with transaction.atomic():
-        given = sent if method == "POST" else ""
+        given = sent if method in ("POST", "PUT") else ""
         status: int = client.generic(method, path.format(**names), given, content_type=kind).status_code
         transaction.set_rollback(True)
     return status
@@ -139,7 +142,7 @@ def answer(client: Client, method: str, path: str, names: dict[str, Any]) -> int
 
 def test_everybody_is_answered_as_the_tables_say(names: dict[str, Any]):
     clients = {role: make() for role, make in ROLES.items()}
-    names["held"] = Job.objects.get(status=Status.RUNNING).pk
+    names |= {"held": Job.objects.get(status=Status.RUNNING).pk, "path": "a.txt"}
     wrong = []
     for method, path, told in ROWS:
         found = {role: answer(clients[role], method, path, names) for role in told}
