@@ -1,6 +1,9 @@
 """Keys of remote workers on the command line."""
 
+from pathlib import Path
+
 import pytest
+from django.conf import LazySettings
 
 from jobs.models import WorkerKey
 from tests.api.worker.calls import Machine
@@ -8,6 +11,11 @@ from tests.commands.calls import refused, run, run_json
 from tests.factories import make_worker, shift
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
+
+
+@pytest.fixture(autouse=True)
+def _static_files(settings: LazySettings, tmp_path: Path) -> None:
+    settings.STATIC_ROOT = tmp_path  # where there is none, WhiteNoise warns
 
 
 def works(told: dict[str, str]) -> bool:
