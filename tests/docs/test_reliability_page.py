@@ -21,7 +21,8 @@ def rows() -> list[tuple[str, str, str, str]]:
 
 def collected(files: list[str], database: str) -> set[str]:
     """What pytest would run of these files on an engine."""
-    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    of_this_run = ("DATABASE_URL", "PYTEST_XDIST_WORKER")
+    environment = {name: value for name, value in os.environ.items() if name not in of_this_run}
     environment |= {"DATABASE_URL": database} if database else {}
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *files]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)

@@ -18,6 +18,8 @@ from jobs.models import (
     Job,
     Limit,
     MinuteTally,
+    Output,
+    OutputFile,
     PeriodicJob,
     PeriodicTick,
     PhaseProgress,
@@ -223,6 +225,19 @@ def test_a_job_stays_when_its_workers_row_is_deleted():
 def test_a_webhook_message_that_breaks_a_rule_is_refused(changes, name):
     job_in(Status.COMPLETED, webhook_url="https://example.org/")
     assert_refused(WebhookDelivery.objects.all(), name, **changes)
+
+
+def test_an_attempt_hands_over_one_folder():
+    mine, other = (Output.objects.create(job_id=1, claim_id=uuid4(), folder="made") for _ in range(2))
+    rows = Output.objects.filter(pk=other.pk)
+    assert_refused(rows, "output_once_per_claim|output.claim_id", claim_id=mine.claim_id)
+
+
+def test_an_attempt_hands_over_each_file_once():
+    made = Output.objects.create(job_id=1, claim_id=uuid4(), folder="made")
+    for path in ("a.mp4", "b.mp4"):
+        OutputFile.objects.create(output=made, path=path, size=1, sha256="0" * 64)
+    assert_refused(OutputFile.objects.filter(path="b.mp4"), "output_file_once|outputfile.path", path="a.mp4")
 
 
 def test_no_constraint_is_left_out_here():

@@ -37,6 +37,7 @@ Work = Callable[..., WorkerTally]
 def work(client: DatabaseClient, tmp_path: Path, settings: LazySettings) -> Iterator[Work]:
     """Run a worker until nothing is due; its handlers run in a child, forked from here with all that is registered."""
     settings.JOBS_BACKOFF_BASE = settings.JOBS_REAP_GRACE = 0
+    before = sorted(children_of(os.getpid()))
 
     def work(**options: Any) -> WorkerTally:
         connections.close_all()
@@ -46,7 +47,7 @@ def work(client: DatabaseClient, tmp_path: Path, settings: LazySettings) -> Iter
         return Supervisor(client, nursery, folders, told, LogDisplay()).run()
 
     yield work
-    assert children_of(os.getpid()) == []
+    assert sorted(children_of(os.getpid())) == before  # a browser, perhaps, that tests of pages share
 
 
 def test_it_runs_what_is_due_and_signs_off(work: Work, client: DatabaseClient, kind: Register):
