@@ -149,9 +149,10 @@ class Supervisor:
     def end(self) -> None:
         for child in self.crew.children:
             child.retire()
-        self.clerk.close()
         for helper in self.helpers:
             helper.stop()
+        self.heartbeat.await_end()  # a beat that comes after the clerk has signed off would call the worker back
+        self.clerk.close()
         self.clerk.await_end(PATIENCE)
         for helper in self.helpers:
             helper.await_end()

@@ -1,6 +1,7 @@
 """A whole worker, its supervisor in this process: every outcome is delivered, and whatever happens, it goes on."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -54,6 +55,24 @@ def test_it_runs_what_is_due_and_signs_off(work: Work, client: DatabaseClient, k
     jobs = [make_job(kind(lambda ctx, number: {"got": number}), {"number": number}) for number in range(3)]
     assert work() == WorkerTally(jobs=3, completed=3)
     assert [reload(job).result for job in jobs] == [{"got": 0}, {"got": 1}, {"got": 2}]
+    assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.OFFLINE
+
+
+def test_a_beat_that_is_under_way_comes_before_it_signs_off(
+    work: Work, client: DatabaseClient, kind: Register, tmp_path: Path, settings: LazySettings, monkeypatch
+):
+    settings.JOBS_HEARTBEAT_INTERVAL = 0.01
+    beating, signed_off, beat = tmp_path / "beating", threading.Event(), client.heartbeat
+
+    def late_beat(*args: Any) -> Orders:
+        beating.touch()
+        signed_off.wait(1)  # as long as it is let
+        return beat(*args)
+
+    monkeypatch.setattr(client, "heartbeat", late_beat)
+    monkeypatch.setattr(client, "sign_off", lambda sign_off=client.sign_off: (sign_off(), signed_off.set()))
+    make_job(kind(lambda ctx: wait_until(beating.exists)))
+    work()
     assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.OFFLINE
 
 
