@@ -18,7 +18,7 @@ from tests.postgres import Postgres, free_port
 from tests.proxy import Proxy
 from tests.redis_server import RedisServer
 
-DIRECT, REMOTE = ("ada", "bob", "cyd"), ()
+DIRECT, REMOTE = ("ada", "bob"), ("dan",)
 WORKERS = (*DIRECT, *REMOTE)
 LEASE = 3
 SETTINGS = {
