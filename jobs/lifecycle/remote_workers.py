@@ -28,6 +28,12 @@ class WorkerInUse(JobyardError):
     code = "in_use"
 
 
+class WorkerReplaced(JobyardError):
+    """Another process speaks for worker {name} now, on {hostname}: this one must stop."""
+
+    code = "replaced"
+
+
 def register(name: str, lifetime: timedelta | None = None) -> tuple[Worker, WorkerKey, str]:
     """A remote worker and a key for it, whose text is known to nobody afterwards.
 
@@ -111,9 +117,14 @@ def refuse_if_alive(worker: Any, told: Start) -> None:
 
 
 @transactional
-def stop(worker_id: UUID) -> Worker:
-    """Its process exits: nobody speaks for the worker until another one starts."""
+def stop(worker_id: UUID, process: UUID | None) -> Worker:
+    """The process exits: nobody speaks for the worker until another one starts.
+
+    One that comes late signs off nobody else: that one would have to start again, and lose what it holds.
+    """
     worker = find(Worker.objects.select_for_update(no_key=True), worker_id)
+    if worker.process_uuid not in (None, process):
+        raise WorkerReplaced(name=worker.name, hostname=worker.hostname)
     if worker.process_uuid is None and worker.status in (WorkerStatus.OFFLINE, WorkerStatus.DISABLED):
         return worker
     status = worker.status if worker.status == WorkerStatus.DISABLED else WorkerStatus.OFFLINE

@@ -20,6 +20,7 @@ MUTANTS = [
     Mutant("worker: takes over from the living", WORKERS, "at_work and heard_lately and not is_here", "False", STARTS),
     Mutant("worker: its predecessor keeps its jobs", WORKERS, "claimed_at__lt=worker.started_at", "pk=0", STARTS),
     Mutant("worker: a repeated start takes its own jobs", WORKERS, ", claimed_at__lt=worker.started_at", "", STARTS),
+    Mutant("worker: a late stop", WORKERS, "worker.process_uuid not in (None, process)", "False", STARTS),
     Mutant("worker: kinds it cannot run", LINE, "    if choosy:", "    if False:", CALLS),
     Mutant("limit: each process for itself", TAKE, "limit - budget.taken", "limit", LIMITS),
     Mutant("limit: wrong keys for ever", WHO, "    if budgets.is_spent(wrong):", "    if False:", LIMITS),

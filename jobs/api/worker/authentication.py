@@ -9,6 +9,7 @@ from jobs.api.errors import ApiError
 from jobs.api.worker.budgets import budgets, too_many
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
+from jobs.lifecycle.remote_workers import WorkerReplaced
 from jobs.lifecycle.worker_keys import note_use
 from jobs.models import Worker, WorkerKey
 from jobs.web_address import network_of
@@ -66,9 +67,7 @@ def check_process(request: HttpRequest, worker: Worker) -> None:
         return
     if worker.process_uuid is None:
         raise ApiError(409, Code.NOT_STARTED, f"No process has started for worker {worker}: call start first.")
-    raise ApiError(
-        409, Code.REPLACED, f"Another process speaks for worker {worker} now, on {worker.hostname}: this one must stop."
-    )
+    raise WorkerReplaced(name=worker.name, hostname=worker.hostname)
 
 
 def process_of(request: HttpRequest) -> UUID | None:

@@ -25,7 +25,7 @@ from jobs.selectors.clock import database_now
 from jobs.web_address import network_of
 from jobs.wire import messages
 from jobs.wire.codecs import START, STARTED
-from jobs.wire.names import ADMIN_SECRET_HEADER, Code
+from jobs.wire.names import ADMIN_SECRET_HEADER
 
 router = Router(tags=["Remote workers"])
 any_process = WorkerAccess(any_process=True)
@@ -86,8 +86,5 @@ def start(request: HttpRequest, new: NewProcess) -> Any:
 @router.post("/stop", summary="A process signs off", **any_process.options(Nothing))
 def stop(request: HttpRequest) -> Any:
     """It has handed back what it held. Nobody speaks for the worker until another process starts."""
-    worker = worker_of(request)
-    if worker.process_uuid not in (None, process_of(request)):
-        raise ApiError(409, Code.REPLACED, f"Another process speaks for worker {worker} now.")
-    stop_process(worker.pk)
+    stop_process(worker_of(request).pk, process_of(request))
     return answer({})

@@ -1,9 +1,12 @@
 """One process speaks for a remote worker: who may take over, and what becomes of what was held."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
+from django.http import HttpRequest
 
+from jobs.api.worker import registering
+from jobs.api.worker.authentication import process_of
 from jobs.lifecycle.workers import disable
 from jobs.models import Worker
 from jobs.states import Status, WorkerStatus
@@ -49,6 +52,24 @@ def test_another_process_takes_over_and_what_the_old_one_held_is_taken_back(why:
     again = new.claimed(job)
     assert new.start().status_code == 200  # a repeated start takes nothing of its own away
     assert new.verify(job.pk, again).status_code == 200
+
+
+def test_a_stop_that_comes_late_does_not_sign_off_who_took_over_meanwhile(monkeypatch: pytest.MonkeyPatch):
+    old = machine()
+    new, job = successor(old, here=True), make_job()
+    held: list[str] = []
+
+    def overtaken(request: HttpRequest) -> UUID | None:
+        """Between the check of the key, which reads the row, and the stop."""
+        assert new.start().status_code == 200
+        held.append(new.claimed(job))
+        return process_of(request)
+
+    monkeypatch.setattr(registering, "process_of", overtaken)
+    assert error_of(old.post("stop"), 409)[0] == "replaced"
+    assert new.worker.process_uuid == new.process
+    assert new.worker.status != WorkerStatus.OFFLINE
+    assert new.verify(job.pk, held[0]).status_code == 200
 
 
 def test_a_key_that_is_at_work_elsewhere_is_in_use():
