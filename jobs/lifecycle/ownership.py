@@ -4,7 +4,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from jobs.handlers.base import ClaimRef
-from jobs.models import Claim, Job, JobEvent
+from jobs.models import Job, JobEvent
 
 
 def owned(worker_id: UUID, claims: Collection[ClaimRef]) -> set[ClaimRef]:
@@ -20,13 +20,12 @@ def owned(worker_id: UUID, claims: Collection[ClaimRef]) -> set[ClaimRef]:
 
 
 def once_made(worker_id: UUID, claims: Collection[ClaimRef]) -> set[ClaimRef]:
-    """By the claim call while that is remembered, or by what the history says."""
-    exist = set(Job.objects.with_ids({claim.job_id for claim in claims}).values_list("pk", flat=True))
+    """By what the history says of that job. That the worker made such a claim on others says nothing of this one."""
+    exist = Job.objects.with_ids({claim.job_id for claim in claims}).values_list("pk", flat=True)
     ids = {claim.claim_id for claim in claims}
-    made = set(Claim.objects.filter(pk__in=ids, worker_id=worker_id).values_list("pk", flat=True))
-    history = JobEvent.objects.filter(job_id__in=exist, claim_id__in=ids - made, worker_id=worker_id)
+    history = JobEvent.objects.filter(job_id__in=list(exist), claim_id__in=ids, worker_id=worker_id)
     told = set(history.values_list("job_id", "claim_id"))
-    return {claim for claim in claims if claim.job_id in exist and (claim.claim_id in made or tuple(claim) in told)}
+    return {claim for claim in claims if tuple(claim) in told}
 
 
 def once_had(worker_id: UUID, job_ids: Collection[int]) -> set[int]:

@@ -119,6 +119,17 @@ def test_the_job_of_another_worker_is_not_there_even_for_who_knows_its_claim(nam
 
 
 @pytest.mark.parametrize("name", CALLS)
+def test_a_claim_on_one_job_says_nothing_of_others(name: str, box: Machine):
+    """Or whoever has made one could find out which jobs there are."""
+    mine = make_job()
+    claim_id = box.claimed(mine)
+    theirs = make_job()
+    for asked in (theirs.pk, theirs.pk + 1):
+        assert error_of(call(box, name, asked, claim_id), 404)[0] == "not_found"
+    assert call(box, name, mine.pk, claim_id).status_code == 200
+
+
+@pytest.mark.parametrize("name", CALLS)
 def test_a_claim_that_is_lost_and_one_that_expired_are_told_apart(name: str, box: Machine):
     job = make_job()
     claim_id = box.claimed(job)
