@@ -5,7 +5,7 @@ from tests.mutants.mutant import Mutant
 ACCESS, WHO, BUDGETS = (f"jobs/api/worker/{name}.py" for name in ("access", "authentication", "budgets"))
 OWNS, WORKERS, KEYS = (f"jobs/lifecycle/{name}.py" for name in ("ownership", "remote_workers", "worker_keys"))
 GRACE, LINE, TAKE = (f"jobs/lifecycle/{name}.py" for name in ("grace", "line", "call_budget"))
-EDGE = "jobs/api/worker/asgi.py"
+EDGE, BEATS = "jobs/api/worker/asgi.py", "jobs/api/worker/beating.py"
 SILENT, CAME_UP = "if silent_for < patience else None", "if silent_from is not None and up_for"
 CALLS, STARTS, LIMITS, GRACES, KEYED, WAITS = (
     (f"tests/api/worker/test_{name}.py",) for name in ("calls", "processes", "limits", "grace", "keys", "waiting")
@@ -22,6 +22,8 @@ MUTANTS = [
     Mutant("worker: its predecessor keeps its jobs", WORKERS, "claimed_at__lt=worker.started_at", "pk=0", STARTS),
     Mutant("worker: a repeated start takes its own jobs", WORKERS, ", claimed_at__lt=worker.started_at", "", STARTS),
     Mutant("worker: a late stop", WORKERS, "worker.process_uuid not in (None, process)", "False", STARTS),
+    Mutant("heartbeat: one report for all", BEATS, "(ClaimLost, ClaimExpired, InvalidInput)", "ClaimLost", CALLS),
+    Mutant("heartbeat: refused is lost", BEATS, "isinstance(error, ClaimLost)", "True", CALLS),
     Mutant("worker: kinds it cannot run", LINE, "    if choosy:", "    if False:", CALLS),
     Mutant("limit: each process for itself", TAKE, "limit - budget.taken", "limit", LIMITS),
     Mutant("limit: wrong keys for ever", WHO, "    if budgets.is_spent(wrong):", "    if False:", LIMITS),

@@ -10,7 +10,7 @@ from jobs.api.worker import schemas
 from jobs.api.worker.access import WorkerAccess, worker_of
 from jobs.api.worker.wire import answer, largest, raw, told
 from jobs.conf import conf
-from jobs.exceptions import ClaimError
+from jobs.exceptions import ClaimExpired, ClaimLost, InvalidInput, JobyardError
 from jobs.handlers.base import ClaimRef, Report
 from jobs.lifecycle.heartbeat import heartbeat as beat
 from jobs.lifecycle.ownership import owned
@@ -18,8 +18,9 @@ from jobs.lifecycle.report import report
 from jobs.lifecycle.workers import check_facts
 from jobs.models import Worker
 from jobs.selectors.clock import database_now
-from jobs.wire.codecs import BEAT, BEATEN, REPORT
+from jobs.wire.codecs import BEAT, BEATEN, CLAIM, REPORT
 from jobs.wire.messages import Beaten
+from jobs.wire.names import Code
 from jobs.wire.shapes import list_of
 
 router = Router(tags=["Remote workers"])
@@ -39,20 +40,26 @@ def heartbeat(request: HttpRequest, sent: schemas.Beat) -> Any:
         metadata=None if said.metadata is None else check_facts("metadata", said.metadata),
         version=said.version or None,
     )
-    lost = report_all(worker, [each for each in reports if each.claim not in orders.lost])
-    orders = replace(orders, lost=orders.lost + tuple(lost))
-    beaten = Beaten(orders, database_now().isoformat(), conf.WORKER_VERSION)
-    return answer(BEATEN.encode(beaten))
+    refused = report_all(worker, [each for each in reports if each.claim not in orders.lost])
+    lost = tuple(claim for claim, error in refused if isinstance(error, ClaimLost))
+    beaten = Beaten(replace(orders, lost=orders.lost + lost), database_now().isoformat(), conf.WORKER_VERSION)
+    others = [as_told(claim, error) for claim, error in refused if claim not in lost]
+    return answer({**BEATEN.encode(beaten), **({"refused": others} if others else {})})
 
 
-def report_all(worker: Worker, reports: list[Report]) -> list[ClaimRef]:
-    """One that is refused takes no other with it; returns those whose claim is lost meanwhile."""
-    lost = []
+def report_all(worker: Worker, reports: list[Report]) -> list[tuple[ClaimRef, JobyardError]]:
+    """One that is refused takes no other with it, and no order; returns which are, and why."""
+    refused: list[tuple[ClaimRef, JobyardError]] = []
     mine = owned(worker.pk, [each.claim for each in reports])
     for each in reports:
         try:
             if each.claim in mine:
                 report(each)
-        except ClaimError:
-            lost.append(each.claim)
-    return lost
+        except (ClaimLost, ClaimExpired, InvalidInput) as error:
+            refused.append((each.claim, error))
+    return refused
+
+
+def as_told(claim: ClaimRef, error: JobyardError) -> dict[str, Any]:
+    """The job goes on: its claim holds, or can be renewed."""
+    return {"claim": CLAIM.encode(claim), "code": getattr(error, "code", Code.INVALID), "message": str(error)}

@@ -139,8 +139,15 @@ class Orders(Schema):
     disabled: bool = Field(False, description="Stop what runs and hand it back; claim nothing until enabled.")
 
 
+class RefusedReport(Schema):
+    claim: ClaimName
+    code: str = Field(description="`invalid`; or `claim_expired`: send it again after another heartbeat.")
+    message: str
+
+
 class Beaten(Schema):
     orders: Orders
+    refused: list[RefusedReport] = Field([], description="Reports that were not written; their jobs go on.")
     server_time: str = ""
     required_version: str = Field("", description="The lowest that is given jobs; left out: any.")
 

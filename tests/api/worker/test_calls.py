@@ -8,10 +8,13 @@ from django.db import InterfaceError, OperationalError
 from django.test import Client
 
 from jobs import __version__
+from jobs.api.worker import beating
+from jobs.handlers.base import Report
 from jobs.lifecycle import spawn as spawning
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.reap import reap_once
+from jobs.lifecycle.report import report
 from jobs.lifecycle.workers import disable, drain, enable
 from jobs.models import Job, JobEvent, Worker
 from jobs.states import Status, WorkerStatus
@@ -190,6 +193,26 @@ def test_a_heartbeat_renews_reports_and_brings_orders(box: Machine):
     assert told["orders"] == {"cancel": [refs[1]], "lost": [lost]}
     assert lease_end(kept) > before
     assert (reload(kept).progress, box.worker.version, box.worker.metadata) == (30, "0.0.9", {"jobs": 3})
+
+
+def test_a_report_that_is_refused_takes_no_other_with_it_and_costs_no_claim(box: Machine, monkeypatch):
+    jobs = [make_job() for _ in range(3)]
+    wrong, late, good = ({"job_id": job.pk, "claim_id": box.claimed(job)} for job in jobs)
+    cancel(jobs[2].pk)
+
+    def expired_before_it_is_written(what: Report) -> None:
+        if what.claim.job_id == late["job_id"]:
+            age(121)
+        report(what)
+
+    monkeypatch.setattr(beating, "report", expired_before_it_is_written)
+    told = [{"claim": wrong, "progress": 101}, {"claim": good, "progress": 30}, {"claim": late, "progress": 40}]
+    answer = box.post("heartbeat", {"reports": told}).json()
+    assert answer["orders"] == {"cancel": [good]}
+    [first, second] = answer["refused"]
+    assert (first["claim"], first["code"], "101" in first["message"]) == (wrong, "invalid", True)
+    assert (second["claim"], second["code"]) == (late, "claim_expired")
+    assert [reload(job).progress for job in jobs] == [0, 0, 30]
 
 
 class Timeless:
