@@ -167,7 +167,7 @@ class Conf:
         60_000, "calls a minute", "How often all remote workers behind one address are answered; 0 = always."
     )
     WORKER_WRONG_KEYS = count(
-        60, "calls a minute", "After so many wrong keys from an address its keys are not looked at; 0 = always."
+        60, "calls a minute", "How many wrong keys an address may show; right ones pass in any case; 0 = any number."
     )
     CLAIM_WAIT = seconds(25, "How long the claim of a remote worker waits for a job at most; 0 = not at all.")
     CLAIM_WAITERS = count(200, "claims", "How many claims of remote workers wait in a web process at once.")

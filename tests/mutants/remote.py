@@ -26,7 +26,7 @@ MUTANTS = [
     Mutant("heartbeat: refused is lost", BEATS, "isinstance(error, ClaimLost)", "True", CALLS),
     Mutant("worker: kinds it cannot run", LINE, "    if choosy:", "    if False:", CALLS),
     Mutant("limit: each process for itself", TAKE, "limit - budget.taken", "limit", LIMITS),
-    Mutant("limit: wrong keys for ever", WHO, "    if budgets.is_spent(wrong):", "    if False:", LIMITS),
+    Mutant("limit: wrong keys for ever", WHO, "conf.WORKER_WRONG_KEYS", "0", LIMITS),
     Mutant("grace: not while the API is silent", GRACE, SILENT, "if False else None", GRACES),
     Mutant("grace: for ever", GRACE, SILENT, "", GRACES),
     Mutant("grace: not after the API came up", GRACE, CAME_UP, "if False and up_for", GRACES),

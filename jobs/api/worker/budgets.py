@@ -38,16 +38,6 @@ class Budgets:
         if portion.left < 0:
             raise too_many(portion.seconds)
 
-    def is_spent(self, name: str) -> bool:
-        """Whether this process knows that none is left."""
-        with self._lock:
-            portion = self._portions.get(name)
-            return portion is not None and portion.left < 0 and portion.seconds > 0
-
-    def seconds(self, name: str) -> float:
-        with self._lock:
-            return self._portions[name].seconds
-
     def forget(self) -> None:
         with self._lock:
             self._portions.clear()
