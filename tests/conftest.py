@@ -83,7 +83,7 @@ def asks_for_a_database(item: pytest.Item) -> bool:
 @pytest.fixture(autouse=True)
 def _noop_kind() -> Iterator[None]:
     """A kind that does nothing, for tests that are not about handlers."""
-    registry.add(Kind("test.noop", lambda context, **payload: None))
+    registry.add(Kind("test.noop", lambda context, **payload: None, spawns=("test.noop",)))
     yield
     registry.remove("test.noop")
 

@@ -63,10 +63,15 @@ def is_slots(value: Any) -> bool:
     return is_number(value) and isinstance(value, int) and 1 <= value <= MOST_SLOTS
 
 
+def is_kinds(value: Any) -> bool:
+    return isinstance(value, tuple) and all(map(is_text(NAME), value))
+
+
 def is_hook(value: Any) -> bool:
     return value is None or callable(value)
 
 
+SINGLE: Mapping[str, type[object]] = {"fatal_on": type, "retry_on": type, "spawns": str}  # may stand alone
 DURATION = f"a number of seconds above zero, at most {LONGEST_RUNTIME}"
 ERRORS = "an exception class or a tuple of them"
 HOOK = "a function"
@@ -97,6 +102,7 @@ CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "on_stale": (is_hook, HOOK),
     "on_delete": (is_hook, HOOK),
     "files": (is_hook, HOOK),
+    "spawns": (is_kinds, "the name of a kind, or a tuple of them"),
 }
 
 
@@ -107,7 +113,7 @@ def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
         if option not in CHECKS:
             raise InvalidInput(f"The kind {name!r} has no option {option!r}; choose from {', '.join(CHECKS)}.")
         is_good, words = CHECKS[option]
-        good[option] = (value,) if option in ("fatal_on", "retry_on") and isinstance(value, type) else value
+        good[option] = (value,) if isinstance(value, SINGLE.get(option, ())) else value
         if not is_good(good[option]):
             raise InvalidInput(f"The {option} of {name!r} is {value!r}; it must be {words}.")
     return good

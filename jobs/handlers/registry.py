@@ -62,6 +62,7 @@ class Kind:
     on_stale: Function | None = None
     on_delete: Function | None = None
     files: ReachOf | None = None  # which files a remote worker may read and hand over; None: none at all
+    spawns: tuple[str, ...] = ()  # kinds of which a remote worker may make jobs for one of this kind
 
     @property
     def is_isolated(self) -> bool:

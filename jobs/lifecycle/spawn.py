@@ -6,6 +6,7 @@ from typing import Any
 from jobs.db import transactional
 from jobs.exceptions import InvalidInput
 from jobs.handlers.base import Child, ClaimRef, Spawn
+from jobs.handlers.registry import registry
 from jobs.handlers.spawning import named
 from jobs.lifecycle import waiting
 from jobs.lifecycle.cancel import PARENT_CANCELLED, cancel_batch
@@ -16,14 +17,19 @@ from jobs.lifecycle.new_job import CheckedJob, NewJob, check, check_text
 from jobs.models import Dependency, Job
 from jobs.states import Status
 
+NOT_REMOTE = frozenset({"allow_unknown", "scope", "webhook_url"})  # options that reach beyond the worker's own jobs
+
 
 @transactional
-def spawn(claim: ClaimRef, orders: Sequence[Spawn] = ()) -> tuple[Child, ...]:
+def spawn(claim: ClaimRef, orders: Sequence[Spawn] = (), *, remote: bool = False) -> tuple[Child, ...]:
     """Make those that are not there yet; returns all that the job has spawned, in that order.
 
-    Under the lock of the job's row: the claim holds, and nobody else spawns for it meanwhile.
+    Under the lock of the job's row: the claim holds, and nobody else spawns for it meanwhile. Who calls from elsewhere
+    (`remote`) is believed no more than the job's kind says.
     """
     job = lock_one(claim)
+    if remote:
+        refuse_foreign(job.kind, orders)
     known = dict(Dependency.objects.of([job.pk]).spawned().values_list("key", "needs_id"))
     new: dict[str, CheckedJob] = {}
     for order in orders:
@@ -41,6 +47,20 @@ def spawn(claim: ClaimRef, orders: Sequence[Spawn] = ()) -> tuple[Child, ...]:
         if job.cancel_requested_at:  # which cancelled what there was; its worker has not heard of it yet
             cancel_batch(made, PARENT_CANCELLED)
     return children_of(job.pk)
+
+
+def refuse_foreign(kind: str, orders: Sequence[Spawn]) -> None:
+    """A remote worker's key must not be the key to every kind, address and scope."""
+    known = registry.find(kind)
+    allowed = known.spawns if known else ()
+    for order in orders:
+        if order.kind not in allowed:
+            raise InvalidInput(
+                f"A remote worker makes no job of the kind {order.kind!r} for one of the kind {kind!r}, unless that is "
+                f"registered with spawns={(order.kind,)!r}."
+            )
+        if wrong := NOT_REMOTE.intersection(order.options):
+            raise InvalidInput(f"A remote worker spawns no job with {', '.join(sorted(wrong))}.")
 
 
 def checked_order(job: LockedJob, order: Spawn) -> CheckedJob:

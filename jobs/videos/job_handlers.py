@@ -21,6 +21,7 @@ transcode = pipeline(
     accelerator=Accelerator.PREFER,
     on_complete=publish,
     files=files_of,
+    spawns=(CHUNK,),
 )
 
 

@@ -329,7 +329,7 @@ def eloquent(ctx: Context, history: str, gate: str) -> dict[str, object]:
     raise RuntimeError("try again")
 
 
-@handler("app.parent")
+@handler("app.parent", spawns="app.flaky")
 def parent(ctx: Context, history: str, gate: str) -> object:
     """Splits its work up, and waits for it without a slot."""
     said = {"history": history, "gate": gate}

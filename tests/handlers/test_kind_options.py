@@ -32,6 +32,7 @@ GOOD: dict[str, list[Any]] = {
     "on_stale": [None, print],
     "on_delete": [None, print],
     "files": [None, print],
+    "spawns": [(), ("a.b", "c")],
 }
 BAD: dict[str, tuple[list[Any], str]] = {
     "queue": (["", "two words", None, 5, "q" * 101], "1 to 100 letters"),
@@ -53,6 +54,7 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "on_stale": (["publish"], "a function"),
     "on_delete": (["publish"], "a function"),
     "files": ([("sources/1", "videos/1")], "a function"),
+    "spawns": ([None, ["a.b"], ("a b",), "a b", (5,), print], "the name of a kind, or a tuple"),
 }
 
 
@@ -80,6 +82,7 @@ def test_what_cannot_work_is_refused_with_the_option_the_kind_the_value_and_what
 
 def test_one_exception_class_needs_no_brackets():
     assert checked_options("a.b", {"fatal_on": ValueError}) == {"fatal_on": (ValueError,)}
+    assert checked_options("a.b", {"spawns": "a.c"}) == {"spawns": ("a.c",)}
 
 
 def test_an_unknown_option_is_refused_with_those_there_are():

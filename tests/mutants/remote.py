@@ -5,6 +5,7 @@ from tests.mutants.mutant import Mutant
 ACCESS, WHO, BUDGETS = (f"jobs/api/worker/{name}.py" for name in ("access", "authentication", "budgets"))
 OWNS, WORKERS, KEYS = (f"jobs/lifecycle/{name}.py" for name in ("ownership", "remote_workers", "worker_keys"))
 GRACE, LINE, TAKE = (f"jobs/lifecycle/{name}.py" for name in ("grace", "line", "call_budget"))
+SPAWN = "jobs/lifecycle/spawn.py"
 EDGE, BEATS = "jobs/api/worker/asgi.py", "jobs/api/worker/beating.py"
 SILENT, CAME_UP = "if silent_for < patience else None", "if silent_from is not None and up_for"
 CALLS, STARTS, LIMITS, GRACES, KEYED, WAITS = (
@@ -24,6 +25,9 @@ MUTANTS = [
     Mutant("worker: a late stop", WORKERS, "worker.process_uuid not in (None, process)", "False", STARTS),
     Mutant("heartbeat: one report for all", BEATS, "(ClaimLost, ClaimExpired, InvalidInput)", "ClaimLost", CALLS),
     Mutant("heartbeat: refused is lost", BEATS, "isinstance(error, ClaimLost)", "True", CALLS),
+    Mutant("spawn: any kind", SPAWN, "order.kind not in allowed", "False", CALLS),
+    Mutant("spawn: any option", SPAWN, "NOT_REMOTE.intersection(order.options)", "[]", CALLS),
+    Mutant("spawn: who calls is believed", "jobs/api/worker/job_calls.py", ", remote=True", "", CALLS),
     Mutant("worker: kinds it cannot run", LINE, "    if choosy:", "    if False:", CALLS),
     Mutant("limit: each process for itself", TAKE, "limit - budget.taken", "limit", LIMITS),
     Mutant("limit: wrong keys for ever", WHO, "conf.WORKER_WRONG_KEYS", "0", LIMITS),

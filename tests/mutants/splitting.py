@@ -5,6 +5,7 @@ from tests.mutants.mutant import Mutant
 SPLITTING, PART = "jobs/videos/split/splitting.py", "jobs/videos/split/part.py"
 COLLECT, QUALITIES = "jobs/videos/lifecycle/collect.py", "jobs/selectors/qualities.py"
 ENCODING, PUBLISH = "jobs/videos/transcoding/encoding.py", "jobs/videos/lifecycle/publish.py"
+REACH = "jobs/videos/lifecycle/reach.py"
 ADDED = ("tests/selectors/test_qualities.py",)
 
 
@@ -21,6 +22,7 @@ OTHER = split("with_another_ffmpeg_no_part_is_made_but_all_are_joined")
 ANEW = split("what_is_missing_with_another_ffmpeg_is_made_anew_as_a_whole")
 CANCEL = split("cancel_it_and_its_parts_are_cancelled_and_their_files_collected")
 ONCE = split("a_source_that_lies_elsewhere_is_copied_once_for_all_of_its_parts")
+BOUND = split("a_chunk_reads_no_source_but_that_of_the_video_it_was_spawned_for")
 DECIDES = split("the_order_decides_or_else_the_setting")
 
 MUTANTS = [
@@ -34,6 +36,7 @@ MUTANTS = [
     Mutant("split: any ffmpeg will do", PART, "if not encoding.can_encode:", "if False:", OTHER),
     Mutant("split: two ffmpegs are mixed", ENCODING, "not encoding.can_encode and encoding.missing()", "False", ANEW),
     Mutant("split: a copy for each", "jobs/videos/phases.py", "ctx.workdir_of(part.job)", "ctx.scratch", ONCE),
+    Mutant("split: the source of any video", REACH, "not is_wanted(claim.job_id, asked)", "False", BOUND),
     Mutant("split: the setting decides alone", SPLITTING, "asked if asked is not None else 0", "0", DECIDES),
     Mutant("collect: parts that are waited for", COLLECT, " | still_wanted(video_id) if parts", " if parts", CANCEL),
     Mutant("collect: parts stay", COLLECT, "[part_folder(video_id, name) for name in idle]", "[]", CANCEL),

@@ -8,10 +8,11 @@ import pytest
 from django.conf import LazySettings
 from django.core.files.storage import InMemoryStorage
 
-from jobs.handlers.base import ClaimRef
+from jobs.handlers.base import ClaimRef, Spawn
 from jobs.handlers.ffmpeg import find_ffmpeg
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.spawn import spawn
 from jobs.models import Job, WebhookDelivery
 from jobs.selectors.qualities import qualities_of
 from jobs.states import Hold, QualityStatus, Status
@@ -25,7 +26,7 @@ from jobs.videos.names import version_folder
 from jobs.videos.selectors import library
 from jobs.videos.shown.live import live_state
 from jobs.videos.split.splitting import is_split
-from tests.factories import reload
+from tests.factories import claimed, reload
 from tests.videos import sources
 from tests.videos.checker import check
 from tests.videos.library import stored_files
@@ -233,6 +234,19 @@ def test_a_remote_worker_may_read_the_source_and_hand_over_its_own_chunk_alone(v
     whole = files_of_video(ClaimRef(video.job_id or 0, UUID(int=0)), job_of(video).payload)
     assert whole.may_read(f"{part.result['folder']}/00000.mp4")
     assert not whole.may_read(f"videos/{video.pk + 1}/parts/1-00000000/00000.mp4")
+
+
+def test_a_chunk_reads_no_source_but_that_of_the_video_it_was_spawned_for(video: Video):
+    """Whatever the worker that spawned it has written into its payload."""
+    mine = {"video": video.pk, "source": video.source}
+    secret = {"video": video.pk + 1, "source": f"sources/{video.pk + 1}/secret.mp4"}
+    older = {"video": video.pk, "source": f"sources/{video.pk}/older.mp4"}
+    orders = [Spawn("transcode.chunk", payload) for payload in (mine, secret, older)]
+    spawned = spawn(claimed(job=job_of(video)), orders, remote=True)
+    by_hand = enqueue("transcode.chunk", mine).job_id
+    jobs = [*(child.id for child in spawned), by_hand]
+    reads = [files_of_part(ClaimRef(pk, UUID(int=0)), reload(pk).payload).reads for pk in jobs]
+    assert reads == [{video.source: video.source_sha256}, {}, {}, {}]
 
 
 @pytest.mark.parametrize(

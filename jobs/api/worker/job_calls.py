@@ -82,6 +82,7 @@ def ended(request: HttpRequest, claim: ClaimRef, verdict: Verdict, **instead: An
 
 @router.post("/{int:job_id}/spawn", summary="Make jobs of its own", **tell.options(schemas.Children, 404))
 def spawn(request: HttpRequest, job_id: int, sent: schemas.Wish) -> Any:
-    """Each once, however often it is tried again. Without any, it tells of those that were made."""
+    """Each once, however often it is tried again, of the kinds that its kind names. Without any, it tells of those that
+    were made."""
     claim = named_claim(request, job_id, sent)
-    return answer({"children": CHILDREN.encode(spawn_jobs(claim, told(request, WISH).spawn))})
+    return answer({"children": CHILDREN.encode(spawn_jobs(claim, told(request, WISH).spawn, remote=True))})

@@ -232,10 +232,10 @@ class Answers(Schema):
 
 
 class SpawnTold(Schema):
-    kind: StrictStr
+    kind: StrictStr = Field(description="One that the job's kind names with `spawns`.")
     payload: Any = None
     key: StrictStr | None = Field(None, description="The same key is the same job, in later attempts too.")
-    options: dict[str, Any] = Field({}, description="Those of `enqueue`.")
+    options: dict[str, Any] = Field({}, description="Those of `enqueue`, but scope, webhook_url and allow_unknown.")
 
 
 class Wish(OneClaim):

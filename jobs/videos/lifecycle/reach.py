@@ -14,6 +14,8 @@ from django.core.files.storage import Storage
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.handlers.base import ClaimRef
 from jobs.handlers.reach import Reach
+from jobs.models import Dependency
+from jobs.videos.lifecycle.orders import TRANSCODE
 from jobs.videos.models import Video
 from jobs.videos.names import part_folder, parts_folder, version_folder, version_of
 from jobs.videos.payload import Payload
@@ -47,12 +49,25 @@ def files_of(claim: ClaimRef, payload: Mapping[str, Any]) -> Reach:
 
 
 def files_of_part(claim: ClaimRef, payload: Mapping[str, Any]) -> Reach:
-    """The same source, and one chunk. Whoever joins it compares its hash, and checks the whole."""
+    """The same source, and one chunk. Whoever joins it compares its hash, and checks the whole.
+
+    A remote worker may have written the payload: it counts if it is about the video of the job that spawned it.
+    """
     asked = Payload.read(payload.get("video"), payload.get("source"))
+    if not is_wanted(claim.job_id, asked):
+        return Reach(reads={})
     return Reach(
         reads=source_of(asked),
         writes=part_folder(asked.video, version_of(claim.job_id, claim.claim_id)),
         suffixes=CHUNK_SUFFIXES,
+    )
+
+
+def is_wanted(job_id: int, asked: Payload) -> bool:
+    parents = Dependency.objects.spawned().filter(needs=job_id, job__kind=TRANSCODE)
+    return any(
+        (payload.get("video"), payload.get("source")) == (asked.video, asked.source)
+        for payload in parents.values_list("job__payload", flat=True)
     )
 
 

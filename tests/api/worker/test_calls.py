@@ -165,6 +165,24 @@ def test_spawned_jobs_are_made_once(box: Machine):
     assert len(spawning.children_of(job.pk)) == 2
 
 
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        ({"kind": "transcode.hls"}, "unless that is registered with spawns=('transcode.hls',)"),
+        ({"kind": "test.noop", "options": {"webhook_url": "https://example.org/"}}, "no job with webhook_url"),
+        ({"kind": "test.noop", "options": {"allow_unknown": True}}, "no job with allow_unknown"),
+        ({"kind": "test.noop", "options": {"scope": "another"}}, "no job with scope"),
+    ],
+    ids=["kind", "webhook_url", "allow_unknown", "scope"],
+)
+def test_a_remote_worker_makes_no_job_that_reaches_beyond_its_own(box: Machine, order: dict[str, Any], words: str):
+    job = make_job()
+    said = {"claim_id": box.claimed(job), "spawn": [{"kind": "test.noop"}, order]}
+    code, message = error_of(box.post(f"{job.pk}/spawn", said), 422)
+    assert (code, words in message) == ("invalid", True), message
+    assert Job.objects.count() == 1
+
+
 def test_a_worker_hears_of_its_own_folders_alone(box: Machine, other: Machine):
     mine, theirs, done = make_job(), make_job(), make_job()
     claims = [box.claimed(mine), other.claimed(theirs), box.claimed(done)]
