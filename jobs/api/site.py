@@ -20,7 +20,6 @@ from jobs.api.endpoint import not_allowed
 from jobs.api.errors import as_api_error, not_found
 from jobs.api.validation import refusal
 from jobs.lock_waits import lock_waits_limited
-from jobs.wire.names import VERSION_HEADER
 
 
 class JsonParser(Parser):
@@ -84,9 +83,7 @@ def answer(request: HttpRequest, rest: str) -> HttpResponseBase:
 def answer_worker(request: HttpRequest, rest: str) -> HttpResponseBase:
     """The same for a remote worker. It tries again by itself, so nothing of it waits for a row lock without end."""
     with lock_waits_limited():
-        response = answer(request, rest)
-    response[VERSION_HEADER] = __version__
-    return response
+        return answer(request, rest)
 
 
 def with_head(

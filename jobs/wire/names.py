@@ -6,7 +6,6 @@ ADDRESS = "api/worker/"  # below the site's own
 KEY_HEADER = "X-Worker-API-Key"
 ADMIN_SECRET_HEADER = "X-Admin-Secret"  # noqa: S105 - the name of a header
 PROCESS_HEADER = "X-Worker-Process"  # which process of the worker calls: made anew by each that starts
-VERSION_HEADER = "X-Jobyard-Version"  # of whoever speaks
 CLAIM_HEADER = "X-Claim-Id"  # for calls whose body is a file
 SHA256_HEADER = "X-Content-SHA256"
 OLDEST_SERVER = "0.1"  # that a worker of this version can work for
@@ -29,4 +28,3 @@ class Code(StrEnum):
     INVALID = "invalid"  # 422
     TOO_MANY = "too_many"  # 429
     BUSY = "busy"  # 503
-    TOO_OLD = "too_old"  # 426: the worker is, and must be upgraded before it may work

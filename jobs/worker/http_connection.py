@@ -17,7 +17,7 @@ from urllib3.exceptions import HTTPError, SSLError
 from jobs import __version__
 from jobs.sanitise import clean_error
 from jobs.wire.body import to_bytes
-from jobs.wire.names import KEY_HEADER, PROCESS_HEADER, VERSION_HEADER
+from jobs.wire.names import KEY_HEADER, PROCESS_HEADER
 from jobs.worker.http_errors import Strange, not_ours, raise_for, understood
 from jobs.worker.http_server import Server
 from jobs.worker.queue_client import QueueRefuses, QueueUnavailable
@@ -69,7 +69,6 @@ class HttpConnection:
         self._headers = {
             KEY_HEADER: server.key,
             PROCESS_HEADER: str(server.process),
-            VERSION_HEADER: __version__,
             "User-Agent": f"Jobyard/{__version__}",
         }
 

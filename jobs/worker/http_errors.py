@@ -20,7 +20,6 @@ SHOWN = 300
 FOR_GOOD = {
     Code.IN_USE: "",
     Code.REPLACED: "Another process has taken this worker's place: this one stops.",
-    Code.TOO_OLD: "",
     Code.KEY_REVOKED: "The key was revoked: this worker stops. Make a new one in the admin, or by register_worker.",
     Code.KEY_EXPIRED: "The key has expired: this worker stops. Make a new one in the admin, or by register_worker.",
 }
@@ -31,7 +30,7 @@ class NotStarted(Exception):
 
 
 class WorkerDisabled(Exception):
-    """An operator has disabled this worker: it may finish what it has, and take nothing."""
+    """An operator has disabled this worker: it hands back what it has, and is given nothing."""
 
 
 class NoSuchPlace(Exception):

@@ -51,6 +51,14 @@ def test_the_document_is_valid_and_tells_of_every_operation_and_no_other(program
     assert document["components"]["securitySchemes"].keys() == {"token", "session", "worker", "admin_secret"}
 
 
+def test_the_calls_of_workers_are_told_in_words_and_in_three_groups(document: Any):
+    told = [said for path, methods in document["paths"].items() if "/worker/" in path for said in methods.values()]
+    groups = {"Remote workers", "Jobs of a remote worker", "Files of a remote worker"}
+    assert {tag for said in told for tag in said["tags"]} == groups
+    made_up = {said["operationId"].replace("_", " ").title() for said in told}  # where nobody wrote one
+    assert made_up.isdisjoint(said["summary"] for said in told)
+
+
 def test_what_is_sent_and_answered_is_described_field_by_field(document: Any):
     schemas = document["components"]["schemas"]
     for name, schema in schemas.items():

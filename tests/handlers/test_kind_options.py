@@ -80,7 +80,7 @@ def test_what_cannot_work_is_refused_with_the_option_the_kind_the_value_and_what
     assert BAD[name][1] in str(caught.value)
 
 
-def test_one_exception_class_needs_no_brackets():
+def test_what_stands_alone_needs_no_brackets():
     assert checked_options("a.b", {"fatal_on": ValueError}) == {"fatal_on": (ValueError,)}
     assert checked_options("a.b", {"spawns": "a.c"}) == {"spawns": ("a.c",)}
 

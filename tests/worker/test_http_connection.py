@@ -46,7 +46,7 @@ def test_a_call_says_who_we_are_and_brings_json(server: OddServer, connection: H
     assert (request.method, request.path, request.json) == ("POST", "/api/worker/claim", {"limit": 1})
     assert request.headers["X-Worker-API-Key"] == KEY
     assert request.headers["X-Worker-Process"] == str(connection.server.process)
-    assert request.headers["X-Jobyard-Version"] == __version__
+    assert request.headers["User-Agent"] == f"Jobyard/{__version__}"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,6 @@ def test_a_call_says_who_we_are_and_brings_json(server: OddServer, connection: H
         (error(409, "odd"), JobyardError, "This is why."),
         (error(413, Code.TOO_LARGE), TooLarge, "This is why."),
         (error(422, Code.INVALID), InvalidInput, "This is why."),
-        (error(426, Code.TOO_OLD), QueueRefuses, "This is why."),
         (error(429, Code.TOO_MANY), QueueUnavailable, "429 This is why."),
         (error(503, Code.BUSY), QueueUnavailable, "503 This is why."),
         (Told(b"<h1>Bad Gateway</h1>", 502), QueueUnavailable, "the server answered 502"),

@@ -75,13 +75,15 @@ class QualityTold(Schema):
 
 
 class Told(Schema):
-    """How far a job is. What is left out, or null, is unchanged."""
+    """How far a job is. What is left out is unchanged; so is what is null, but for the checkpoint."""
 
     progress: StrictInt | None = Field(None, description="Percent.")
     step: StrictStr | None = Field(None, description="What it is doing, for people.")
     phases: list[PhaseTold] = []
     qualities: list[QualityTold] = []
-    checkpoint: Any = Field(None, description="Where the next attempt goes on; null: from the beginning.")
+    checkpoint: Any = Field(
+        None, description="Where the next attempt goes on; null clears it: from the beginning; left out: as it was."
+    )
 
 
 class ReportOf(Told):

@@ -7,7 +7,6 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from django.test import Client
 
-from jobs import __version__
 from jobs.api.worker import beating
 from jobs.handlers.base import Report
 from jobs.lifecycle import spawn as spawning
@@ -18,7 +17,7 @@ from jobs.lifecycle.report import report
 from jobs.lifecycle.workers import disable, drain, enable
 from jobs.models import Job, JobEvent, Worker
 from jobs.states import Status, WorkerStatus
-from jobs.wire.names import CLAIM_HEADER, VERSION_HEADER
+from jobs.wire.names import CLAIM_HEADER
 from tests.api.calls import error_of, post_json
 from tests.api.worker.calls import WORKER, Machine, machine
 from tests.factories import age, claimed, events_of, lease_end, make_job, make_worker, reload
@@ -56,9 +55,10 @@ def test_a_job_is_claimed_reported_and_completed_and_every_call_may_be_repeated(
     twice(lambda: box.post(f"{job.pk}/checkpoint", {"claim_id": claim_id, "checkpoint": {"at": 5}}))
     twice(lambda: box.verify(job.pk, claim_id))
     assert (reload(job).progress, reload(job).step, reload(job).checkpoint) == (40, "halfway", {"at": 5})
+    twice(lambda: box.post(f"{job.pk}/progress", {"claim_id": claim_id, "progress": None, "checkpoint": None}))
+    assert (reload(job).progress, reload(job).checkpoint) == (40, None)
     done = twice(lambda: box.post(f"{job.pk}/complete", {"claim_id": claim_id, "result": {"ok": True}}))
     assert done.json() == {"claim": taken["claim"], "status": "completed", "repeated": True}
-    assert done[VERSION_HEADER] == __version__
     assert (reload(job).status, reload(job).result, reload(job).attempt) == (Status.COMPLETED, {"ok": True}, 1)
     assert events_of(job).count("completed") == 1
 
@@ -253,10 +253,10 @@ def test_claims_that_two_heartbeats_do_not_list_go_back_uncharged(box: Machine):
     assert (reload(job).status, reload(job).attempt) == (Status.PENDING, 0)
 
 
-def test_a_gpu_worker_is_one_after_a_hundred_bare_heartbeats_and_goes_first():
+def test_a_gpu_worker_is_one_after_bare_heartbeats_and_goes_first():
     gpu, cpu = machine("gpu", capabilities={"gpu": True}), machine("cpu")
     job = make_job(accelerator="prefer")
-    for _ in range(100):
+    for _ in range(2):
         assert gpu.post("heartbeat").status_code == 200
     assert gpu.worker.gpu
     told = cpu.claim().json()

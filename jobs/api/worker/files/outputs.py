@@ -30,7 +30,7 @@ from jobs.wire.names import SHA256_HEADER
 SHA256 = re.compile(r"[0-9a-f]{64}")
 LARGEST_MANIFEST = 32 * 1024 * 1024
 RENEW_EVERY = 5.0  # seconds: so often a long upload renews its lease, and hears whether the claim is lost
-router = Router(tags=["worker: files"])
+router = Router(tags=["Files of a remote worker"])
 READ = WorkerAccess()
 
 
@@ -56,7 +56,7 @@ class Manifest(Schema):
     files: list[ArrivedFile]
 
 
-@router.get("/{int:job_id}/files", **READ.options(Handed, 404, 409))
+@router.get("/{int:job_id}/files", summary="See what has arrived", **READ.options(Handed, 404, 409))
 def list_files(request: HttpRequest, job_id: int, paths: bool = False) -> Any:
     """What has arrived for this attempt. Ask it after a break, and send what is missing."""
     claim, reach = claim_and_reach(request, job_id)
@@ -70,7 +70,11 @@ def list_files(request: HttpRequest, job_id: int, paths: bool = False) -> Any:
     }
 
 
-@router.put("/{int:job_id}/files/{path:path}", **UPLOAD.options(ArrivedFile, 404, 408, 409, 411, 507))
+@router.put(
+    "/{int:job_id}/files/{path:path}",
+    summary="Hand over a file",
+    **UPLOAD.options(ArrivedFile, 404, 408, 409, 411, 507),
+)
 def put_file(request: HttpRequest, job_id: int, path: str) -> Any:
     """One file; its SHA-256 in the header X-Content-SHA256. Sent again, it takes the place of the first."""
     claim, reach = claim_and_reach(request, job_id)
@@ -83,7 +87,9 @@ def put_file(request: HttpRequest, job_id: int, path: str) -> Any:
     return vars(arrived)
 
 
-@router.put("/{int:job_id}/archive", **ARCHIVE.options(Handed, 404, 408, 409, 411, 507))
+@router.put(
+    "/{int:job_id}/archive", summary="Hand over many at once", **ARCHIVE.options(Handed, 404, 408, 409, 411, 507)
+)
 def put_archive(request: HttpRequest, job_id: int) -> Any:
     """Many files as one tar.gz; the SHA-256 of the archive in the header. What came before a fault is kept."""
     claim, reach = claim_and_reach(request, job_id)
@@ -96,7 +102,7 @@ def put_archive(request: HttpRequest, job_id: int) -> Any:
     return list_files(request, job_id)
 
 
-@router.post("/{int:job_id}/finalize", **MANIFEST.options(Handed, 404, 409))
+@router.post("/{int:job_id}/finalize", summary="Say that this is all", **MANIFEST.options(Handed, 404, 409))
 def finalize_files(request: HttpRequest, job_id: int) -> Any:
     """All files there are, with size and SHA-256. They are compared and checked; the job may be completed after."""
     claim, reach = claim_and_reach(request, job_id)

@@ -18,7 +18,7 @@ from jobs.uploads.receiving import digest_of
 from jobs.wire.names import SHA256_HEADER
 
 REMEMBERED = 7 * 86_400  # seconds that a computed hash is kept
-router = Router(tags=["worker: files"])
+router = Router(tags=["Files of a remote worker"])
 READ = WorkerAccess()
 
 
@@ -34,7 +34,7 @@ class Sources(Schema):
     files: list[SourceFile] = Field(description="The first one is the job's source.")
 
 
-@router.get("/{int:job_id}/sources", **READ.options(Sources, 404, 409))
+@router.get("/{int:job_id}/sources", summary="See what may be read", **READ.options(Sources, 404, 409))
 def list_sources(request: HttpRequest, job_id: int, folder: str = "", paths: bool = False) -> Any:
     """What the worker may read for this job: the files that the kind names, or those in a folder of these.
 
@@ -46,7 +46,7 @@ def list_sources(request: HttpRequest, job_id: int, folder: str = "", paths: boo
     return {"files": [told(file, reach, paths) for file in found]}
 
 
-@router.get("/{int:job_id}/source", **READ.options(None, 404, 409))
+@router.get("/{int:job_id}/source", summary="Read a file", **READ.options(None, 404, 409))
 def get_source(request: HttpRequest, job_id: int, name: str = "") -> Any:
     """The job's source, or another of its files by name. Ranges, If-Range with the ETag, SHA-256 of the whole file."""
     reach = reach_for(request, job_id)
