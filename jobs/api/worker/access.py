@@ -48,7 +48,7 @@ class WorkerAccess:
 
     def options(self, answer: Any, *errors: int) -> dict[str, Any]:
         """For ninja: the check, the answer's shape, and the errors that all operations have, with these."""
-        of_bodies = (400, 413, 415) if self.takes_body else ()
+        of_bodies = (400, 411, 413, 415) if self.takes_body else ()
         statuses = sorted({401, 409, 422, 429, 503, *of_bodies, *errors})
         return {
             "auth": self,

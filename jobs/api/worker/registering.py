@@ -57,7 +57,7 @@ def administrator(request: HttpRequest) -> bool:
     "/register",
     summary="Make a worker and a key for it",
     auth=administrator,
-    response={200: Registered, **dict.fromkeys((400, 401, 403, 413, 415, 422, 429, 503), Refusal)},
+    response={200: Registered, **dict.fromkeys((400, 401, 403, 411, 413, 415, 422, 429, 503), Refusal)},
     openapi_extra={"security": [{"admin_secret": []}]},
 )
 def register(request: HttpRequest, new: Registration) -> Any:
