@@ -23,7 +23,8 @@ LAST_ID = 2**63 - 1
 class WorkerAccess:
     """By the key of a worker, and by the process of it that started last.
 
-    `streams`: the body is no JSON, is read by the operation itself, and may come in chunks.
+    `largest` is how many bytes a body may have; none comes in chunks, of which nobody knows how many follow. `streams`:
+    the body is no JSON that Django reads whole, but is read by the operation itself.
     """
 
     def __init__(
@@ -40,10 +41,9 @@ class WorkerAccess:
         worker = authenticate(request)
         if not self.any_process:
             check_process(request, worker)
-        if not self.streams:
-            check_size(request, self.largest())
-            if length_of(request):
-                check_type(request, JSON)
+        check_size(request, self.largest())
+        if not self.streams and length_of(request):
+            check_type(request, JSON)
         return worker
 
     def options(self, answer: Any, *errors: int) -> dict[str, Any]:

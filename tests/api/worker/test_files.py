@@ -226,6 +226,16 @@ def test_an_archive_with_harm_in_it_is_refused_and_what_came_before_is_kept(desk
     assert desk.put("archive", packed({"b.txt": b"two"})).status_code == 200  # and goes on
 
 
+def test_bodies_above_their_limit_are_not_read(desk, settings, monkeypatch):
+    """Whatever is in them: there may be more of an archive's body than of the files in it."""
+    settings.JOBS_UPLOAD_MAX_TOTAL = 1000
+    assert code_of(desk.put("archive", packed({"a.txt": b"one"}) + bytes(1000))) == (413, "too_large")
+    assert desk.get("files").json()["files"] == []
+    assert desk.put("files/a.txt", b"one").status_code == 200
+    monkeypatch.setattr("jobs.api.worker.files.outputs.LARGEST_MANIFEST", 50)
+    assert code_of(desk.finalize({"a.txt": b"one"})) == (413, "too_large")
+
+
 def test_an_archive_with_another_hash_than_announced_is_told(desk):
     assert code_of(desk.put("archive", packed({"a.txt": b"one"}), announced=b"other")) == (422, "wrong_content")
 

@@ -102,7 +102,7 @@ def put_archive(request: HttpRequest, job_id: int) -> Any:
     return list_files(request, job_id)
 
 
-@router.post("/{int:job_id}/finalize", summary="Say that this is all", **MANIFEST.options(Handed, 404, 409))
+@router.post("/{int:job_id}/finalize", summary="Say that this is all", **MANIFEST.options(Handed, 404, 409, 411))
 def finalize_files(request: HttpRequest, job_id: int) -> Any:
     """All files there are, with size and SHA-256. They are compared and checked; the job may be completed after."""
     claim, reach = claim_and_reach(request, job_id)
