@@ -1,6 +1,7 @@
 """Take: a file of an attempt has arrived. Only the holder of the claim hands files over, and doing so renews it."""
 
 from jobs.db import transactional
+from jobs.exceptions import InvalidInput
 from jobs.handlers.base import ClaimRef, Report
 from jobs.lifecycle.fence import lock_one
 from jobs.lifecycle.report import report
@@ -17,6 +18,8 @@ def renew(claim: ClaimRef) -> None:
 @transactional
 def begin(claim: ClaimRef, folder: str) -> Output:
     """Before the first byte is written: whatever becomes of it, the row says where to tidy up."""
+    if not folder:  # of all that is stored
+        raise InvalidInput(f"The kind of job {claim.job_id} hands no files over.")
     renew(claim)
     output, _ = Output.objects.get_or_create(job_id=claim.job_id, claim_id=claim.claim_id, defaults={"folder": folder})
     if output.finalized_at:

@@ -303,3 +303,8 @@ def test_a_kind_without_files_has_none():
     desk = Desk(made, claimed(made.worker, job=make_job()))
     assert code_of(desk.get("source")) == (404, "not_found")
     assert code_of(desk.put("files/a.txt", b"x")) == (422, "invalid")
+    assert code_of(desk.put("archive", packed({}))) == (422, "invalid")
+    assert code_of(desk.finalize({})) == (422, "invalid")
+    fail(desk.claim, "broken")
+    prune_once()
+    assert job_storage().exists("in/source.bin"), "the folder without a name was tidied up, which is that of all"
