@@ -23,6 +23,7 @@ from jobs.models import (
     JobEvent,
     Limit,
     MinuteTally,
+    Output,
     PeriodicJob,
     PeriodicTick,
     QueueDelta,
@@ -40,7 +41,7 @@ from jobs.states import Status, bucket_of
 # A process of another machine: no reaper can prove anything about it.
 ELSEWHERE = ProcessIdentity("elsewhere", 4711)
 AGEING: tuple[type[Model], ...] = (
-    Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit, WebhookDelivery, WebhookHost,
+    Job, Worker, Claim, JobEvent, Turn, QueueDelta, Limit, WebhookDelivery, WebhookHost, Output,
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from django.http.multipartparser import MultiPartParserError
 
 from jobs.db import is_passing
 from jobs.exceptions import InvalidInput, JobyardError, NotFound, TooMuchTold
-from jobs.uploads.errors import StorageFull, TooLarge, TooSlow, WrongContent
+from jobs.uploads.errors import BeingChecked, StorageFull, TooLarge, TooSlow, WrongContent
 
 
 class ApiError(Exception):
@@ -54,6 +54,8 @@ def as_api_error(error: Exception) -> ApiError | None:
         return error
     if isinstance(error, InterfaceError) or (isinstance(error, DatabaseError) and is_passing(error)):
         return ApiError(503, "busy", "The database is busy or away; call again in a moment.", {"Retry-After": "1"})
+    if isinstance(error, BeingChecked):
+        return ApiError(503, "busy", str(error), {"Retry-After": "5"})
     for kind, status, code, message in TABLE:
         if isinstance(error, kind):
             return ApiError(status, getattr(error, "code", code), message or str(error))

@@ -30,6 +30,10 @@ class Output(models.Model):
     began_at = models.DateTimeField(db_default=Now())
     finalized_at = models.DateTimeField(null=True, blank=True, help_text="When all of it was there, and checked.")
     manifest = models.CharField(max_length=64, blank=True, default="", help_text="SHA-256 of what was finalized.")
+    check_id = models.UUIDField(
+        null=True, blank=True, help_text="Of the check that goes on: until it ends no file changes."
+    )
+    check_alive_at = models.DateTimeField(null=True, blank=True, help_text="When that check last said that it goes on.")
 
     objects = OutputQuerySet.as_manager()
 

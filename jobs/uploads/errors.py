@@ -35,5 +35,9 @@ class NotArrived(JobyardError):
         return list(self.about["missing"])  # type: ignore[call-overload]  # paths
 
 
+class BeingChecked(JobyardError):
+    """The files of this attempt are being looked at; until that is over nothing changes. Call again in a moment."""
+
+
 class AlreadyFinal(JobyardError):
     """The files of this attempt are finalized already; they cannot be changed any more."""

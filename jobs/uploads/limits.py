@@ -19,7 +19,7 @@ class Limits:
 
     taken: int = 0
     files: int = 0
-    go_on: Callable[[], None] = nothing
+    go_on: Callable[[], object] = nothing
     every: float = 10.0  # seconds between two of these calls
 
     def __post_init__(self) -> None:

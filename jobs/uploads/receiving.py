@@ -1,6 +1,7 @@
 """Takes a file in block by block: into a temporary one, checked, on the disk, and only then under its name."""
 
 import errno
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -41,6 +42,18 @@ class Announced:
     sha256: str = ""
 
 
+GiveName = Callable[[], None]
+Admit = Callable[[Arrived, GiveName], None]  # calls what it is given, or raises why the file is not taken
+
+
+def nothing_more() -> None:
+    """For a file that has its name already."""
+
+
+def at_once(arrived: Arrived, give_name: GiveName) -> None:
+    give_name()
+
+
 class Landing:
     """The folder of one attempt in the storage, while its files arrive."""
 
@@ -48,12 +61,12 @@ class Landing:
         self.storage, self.folder = storage, folder
         self.place = local_path(storage, folder)
 
-    def receive(self, announced: Announced, read: Read, limits: Limits) -> Arrived:
+    def receive(self, announced: Announced, read: Read, limits: Limits, admit: Admit = at_once) -> Arrived:
         """All of it, or nothing: raises WrongContent where it is not as announced. Repeated, it replaces the file."""
         limits.announced(announced.path, announced.size)
         with room_for(announced.path), self._draft() as draft:
             arrived = copy(read, draft, announced, limits)
-            self._keep(draft, arrived)
+            self._keep(draft, arrived, limits, admit)
         limits.taken += arrived.size
         return arrived
 
@@ -80,16 +93,18 @@ class Landing:
         finally:
             path.unlink(missing_ok=True)
 
-    def _keep(self, draft: IO[bytes], arrived: Arrived) -> None:
+    def _keep(self, draft: IO[bytes], arrived: Arrived, limits: Limits, admit: Admit) -> None:
         if self.place is None:
+            limits.go_on()  # to hand it on takes too long for a lock: it is asked before, and noted after
             self._hand_on(draft, arrived.path)
+            admit(arrived, nothing_more)
             return
         draft.flush()
         os.fchmod(draft.fileno(), getattr(self.storage, "file_permissions_mode", None) or 0o644)
         os.fsync(draft.fileno())
         target = self.place / arrived.path
-        make_folder(self.place, target.parent)
-        os.replace(draft.name, target)
+        # Once: a transaction that collides with another is tried again, and the name is given already.
+        admit(arrived, functools.cache(functools.partial(give_name, draft.name, self.place, target)))
         flush(target.parent)
 
     def _hand_on(self, draft: IO[bytes], path: str) -> None:
@@ -116,6 +131,15 @@ def copy(read: Read, draft: IO[bytes], announced: Announced, limits: Limits) -> 
     if announced.sha256 and announced.sha256 != digest.hexdigest():
         raise WrongContent(path=announced.path, why=f"its SHA-256 is {digest.hexdigest()}")
     return Arrived(announced.path, size, digest.hexdigest())
+
+
+def give_name(draft: str, root: Path, target: Path) -> None:
+    make_folder(root, target.parent)
+    try:
+        os.replace(draft, target)
+    except FileNotFoundError:
+        why = "it was swept away with what seemed left behind"
+        raise WrongContent(path=target.relative_to(root).as_posix(), why=why) from None
 
 
 def make_folder(root: Path, folder: Path) -> None:

@@ -14,6 +14,7 @@ from django.test import Client
 
 from jobs.conf import conf
 from jobs.states import Bucket
+from jobs.worker.remote_files import CHECKED_WITHIN
 from tests.deploy.files import (
     DEPLOY,
     FILES,
@@ -252,6 +253,8 @@ def test_proxies_let_streams_through_and_say_who_the_visitor_is():
     assert "proxy_buffering off;" in stream
     [patience] = re.findall(r"proxy_read_timeout (\d+)s;", stream)
     assert int(patience) >= 3 * conf.SSE_PING
+    [workers] = re.findall(r"location /api/worker/ \{.*?proxy_read_timeout (\d+)s;.*?\}", nginx, re.DOTALL)
+    assert int(workers) >= CHECKED_WITHIN, "a worker would ask again while its files are still looked at"
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in nginx
     caddy = (DEPLOY / "Caddyfile").read_text()
     assert "flush_interval -1" in caddy

@@ -2,7 +2,8 @@
 
 import hashlib
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,16 @@ from jobs.lifecycle.prune import prune_once
 from jobs.models import Job, Output
 from jobs.selectors.outputs import reach_of
 from jobs.states import Status, WorkerType
-from jobs.uploads.errors import AlreadyFinal, NameRefused, NotArrived
+from jobs.uploads.errors import AlreadyFinal, BeingChecked, NameRefused, NotArrived, WrongContent
 from jobs.uploads.limits import Limits
 from jobs.uploads.receiving import Announced, Arrived, Landing
+from tests.concurrency.threads import wait_until
 from tests.factories import age, claimed, make_worker, reload
 
 pytestmark = pytest.mark.django_db
 CONTENT = {"a.txt": b"one", "b/c.txt": b"two" * 1000}
 checked: list[str] = []
+meanwhile: list[Callable[[], Any]] = []  # what is done while files are checked
 
 
 def folder_of(claim: ClaimRef) -> str:
@@ -39,6 +42,8 @@ def folder_of(claim: ClaimRef) -> str:
 def files_of(claim: ClaimRef, payload: Mapping[str, Any]) -> Reach:
     def check(storage: Storage, folder: str) -> None:
         checked.append(folder)
+        for do in meanwhile:
+            do()
         if "bad.txt" in storage.listdir(folder)[1]:
             raise InvalidInput("it has a bad file")
 
@@ -50,6 +55,7 @@ def _kind(settings, tmp_path: Path) -> Iterator[None]:
     settings.MEDIA_ROOT = tmp_path / "media"
     registry.add(Kind("test.files", lambda context: None, files=files_of))
     checked.clear()
+    meanwhile.clear()
     yield
     registry.remove("test.files")
 
@@ -64,12 +70,13 @@ def sent(claim: ClaimRef, content: Mapping[str, bytes] = CONTENT) -> list[Arrive
     manifest = []
     for path, data in content.items():
         output = begin(claim, folder_of(claim))
-        arrived = Landing(job_storage(), output.folder).receive(
-            Announced(path, len(data)), io.BytesIO(data).read, Limits()
-        )
-        note(output, claim, arrived)
-        manifest.append(arrived)
+        manifest.append(received(output, claim, path, data))
     return manifest
+
+
+def received(output: Output, claim: ClaimRef, path: str, data: bytes) -> Arrived:
+    landing, announced = Landing(job_storage(), output.folder), Announced(path, len(data))
+    return landing.receive(announced, io.BytesIO(data).read, Limits(), partial(note, output, claim))
 
 
 def finalized(claim: ClaimRef, manifest: list[Arrived]) -> None:
@@ -100,6 +107,97 @@ def test_finalize_can_be_repeated_with_the_same_manifest_and_no_other(claim):
         finalized(claim, manifest[:1])
     with pytest.raises(AlreadyFinal):
         sent(claim, {"late.txt": b"late"})
+
+
+def refused(error: type[Exception], do: Callable[[], Any]) -> None:
+    with pytest.raises(error):
+        do()
+
+
+def test_while_files_are_checked_none_changes_and_nobody_else_checks_them(claim):
+    """Also one that was on its way before: it gets no name, and no row."""
+    manifest = sent(claim)
+    begun = begin(claim, folder_of(claim))
+    meanwhile.extend(
+        partial(refused, BeingChecked, do)
+        for do in (
+            lambda: sent(claim, {"a.txt": b"new"}),
+            lambda: received(begun, claim, "a.txt", b"new"),
+            lambda: finalized(claim, manifest),
+            lambda: finalized(claim, manifest[:1]),
+        )
+    )
+    finalized(claim, manifest)
+    refused(AlreadyFinal, lambda: received(begun, claim, "a.txt", b"new"))
+    assert (stored(claim), checked) == (CONTENT, [folder_of(claim)])
+    assert Output.objects.get().arrived() == manifest
+
+
+def test_after_a_check_that_failed_files_can_be_sent_again(claim):
+    refused(InvalidInput, lambda: finalized(claim, sent(claim, {"bad.txt": b"x"})))
+    finalized(claim, sent(claim))
+    assert stored(claim) == CONTENT
+
+
+def test_a_check_whose_server_was_killed_blocks_nobody_and_counts_no_more(claim):
+    """It was stopped, not killed, and goes on when another has taken its place."""
+    manifest = sent(claim)
+
+    def stopped_for_long() -> None:
+        meanwhile.clear()
+        age(21)
+        sent(claim, {"a.txt": b"new"})
+
+    meanwhile.append(stopped_for_long)
+    refused(BeingChecked, lambda: finalized(claim, manifest))
+    assert not Output.objects.get().finalized_at
+    finalized(claim, sent(claim))
+    assert stored(claim) == CONTENT
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_check_that_takes_long_says_that_it_goes_on(claim, monkeypatch):
+    monkeypatch.setattr("jobs.lifecycle.outputs.freeze.EVERY", 0.01)
+    manifest = sent(claim)
+
+    def for_long() -> None:
+        age(21)
+        before = Output.objects.get().check_alive_at
+        wait_until(lambda: Output.objects.get().check_alive_at != before)
+        refused(BeingChecked, lambda: finalized(claim, manifest))
+
+    meanwhile.append(for_long)
+    finalized(claim, manifest)
+    assert checked == [folder_of(claim)]
+
+
+def test_a_late_file_does_not_appear_where_all_was_collected(claim):
+    sent(claim)
+    begun = Output.objects.get()
+    fail(claim, "taken away")
+    prune_once()
+    refused(ClaimLost, lambda: received(begun, claim, "late/a.txt", b"late"))
+    assert stored(claim) == {}
+
+
+def test_what_gets_no_name_gets_no_row(claim):
+    output = begin(claim, folder_of(claim))
+    landing = Landing(job_storage(), output.folder)
+
+    def read(size: int) -> bytes:
+        landing.sweep()  # as by a manifest that is sent meanwhile, and is not as it should be
+        return b"one"
+
+    with pytest.raises(WrongContent, match="swept away"):
+        landing.receive(Announced("a.txt", 3), read, Limits(), partial(note, output, claim))
+    assert output.arrived() == []
+
+
+def test_a_kind_without_a_folder_hands_nothing_over(claim):
+    """An empty name is that of all that is stored: it must never be tidied up."""
+    for do in (lambda: begin(claim, ""), lambda: finalize(claim, Reach({}), job_storage(), [])):
+        refused(InvalidInput, do)
+    assert not Output.objects.exists()
 
 
 @pytest.mark.parametrize(

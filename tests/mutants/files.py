@@ -9,6 +9,7 @@ REACH, FINAL, GIVEN = (
     "jobs/lifecycle/outputs/hand_over.py",
 )
 TAKE, LOAD = "jobs/lifecycle/outputs/take.py", "jobs/worker/downloading.py"
+FREEZE = "jobs/lifecycle/outputs/freeze.py"
 NAMES, ARRIVING, PACKED = (
     ("tests/uploads/test_paths.py",),
     ("tests/uploads/test_receiving.py",),
@@ -60,6 +61,25 @@ MUTANTS = [
         "hand over: nothing at all", GIVEN, "        if owes_files(job, claim, kind):", "        if False:", OUTPUTS
     ),
     Mutant("take: a lost claim", TAKE, "    lock_one(claim)\n", "", OUTPUTS),
+    Mutant("take: in the middle of a check", TAKE, "    if output.check_id:\n", "    if False:\n", OUTPUTS),
+    Mutant("take: the folder of all", TAKE, "    if not folder:", "    if False:", OUTPUTS),
+    Mutant("freeze: two at once", TAKE, "if output.check_id and not was_killed(output):", "if False:", OUTPUTS),
+    Mutant("freeze: for ever", TAKE, "not was_killed(output)", "True", OUTPUTS),
+    Mutant("freeze: never thaws", FREEZE, "        mine(output).update(check_id=None)\n", "", OUTPUTS),
+    Mutant(
+        "freeze: seems dead",
+        FREEZE,
+        "            mine(output).update(check_alive_at=Now())",
+        "            pass",
+        OUTPUTS,
+    ),
+    Mutant(
+        "finalize: by a check that was replaced",
+        FINAL,
+        "    if not mine(output).update(",
+        "    if not Output.objects.update(",
+        OUTPUTS,
+    ),
     Mutant("fetch: half a file", LOAD, "if self.have() != self.size:", "if False:", LOADS),
     Mutant("fetch: any hash", LOAD, "if not self.sha256 or has_hash(self.part, self.sha256)", "if True", LOADS),
     Mutant(

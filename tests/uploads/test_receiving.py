@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,24 @@ def test_whether_to_go_on_is_asked_meanwhile(storage):
     with pytest.raises(RuntimeError, match="claim lost"):
         send(storage, limits=Limits(go_on=lost, every=0))
     assert stored(storage) is None
+
+
+def test_before_a_file_is_handed_on_elsewhere_it_is_asked_for_the_last_time():
+    storage, asked = InMemoryStorage(), []
+    send(storage, limits=Limits(go_on=lambda: asked.append(stored(storage))))
+    assert asked == [None]
+
+
+def test_who_admits_a_file_may_say_twice_that_it_gets_its_name(tmp_path):
+    """A transaction that collides with another is tried again, with all in it."""
+
+    def twice(arrived: Arrived, give_name: Callable[[], None]) -> None:
+        give_name()
+        give_name()
+
+    storage = FileSystemStorage(tmp_path)
+    Landing(storage, FOLDER).receive(WHOLE, io.BytesIO(CONTENT).read, Limits(), twice)
+    assert stored(storage) == CONTENT
 
 
 @pytest.mark.parametrize("link", ["", "720p", INCOMING])

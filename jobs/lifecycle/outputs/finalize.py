@@ -1,6 +1,7 @@
 """Finalize: the worker says which files there are, and each is looked at before anything is made of them.
 
-The files are read outside of any transaction: that may take a while. The claim is asked for again at the end.
+The files are read outside of any transaction: that may take a while, in which they are frozen. The claim is asked for
+again at the end.
 """
 
 import hashlib
@@ -16,10 +17,11 @@ from jobs.handlers.base import ClaimRef
 from jobs.handlers.files import files_below, local_path
 from jobs.handlers.reach import Reach
 from jobs.lifecycle.fence import lock_one
-from jobs.lifecycle.outputs.take import begin, renew
+from jobs.lifecycle.outputs.freeze import frozen, mine
+from jobs.lifecycle.outputs.take import renew
 from jobs.models import Output
 from jobs.serving.stored_file import find
-from jobs.uploads.errors import AlreadyFinal, NotArrived
+from jobs.uploads.errors import AlreadyFinal, BeingChecked, NotArrived
 from jobs.uploads.limits import Limits
 from jobs.uploads.paths import checked_path
 from jobs.uploads.receiving import Arrived, Landing, digest_of
@@ -31,17 +33,17 @@ def finalize(claim: ClaimRef, reach: Reach, storage: Storage, manifest: Sequence
     """Raises NotArrived, or what the kind's own check raises; then the worker may send what is missing, and repeat."""
     manifest = checked(manifest, reach)
     mark = mark_of(manifest)
-    known = Output.objects.of(claim)
-    if known and known.finalized_at:
-        if known.manifest != mark:
-            raise AlreadyFinal
-        return renew(claim)  # it was heard already, and the answer got lost
-    output = begin(claim, reach.writes)
-    require_all(output, storage, manifest)
-    remove_others(output, storage, manifest)
-    if reach.check:
-        reach.check(storage, output.folder)
-    return close(output, claim, mark)
+    try:
+        with frozen(claim, reach.writes) as output:
+            require_all(output, storage, manifest)
+            remove_others(output, storage, manifest)
+            if reach.check:
+                reach.check(storage, output.folder)
+            close(output, claim, mark)
+    except AlreadyFinal:
+        if not Output.objects.filter(claim_id=claim.claim_id, manifest=mark).exists():
+            raise
+        renew(claim)  # it was heard already, and the answer got lost
 
 
 def checked(manifest: Sequence[Arrived], reach: Reach) -> list[Arrived]:
@@ -88,5 +90,7 @@ def remove_others(output: Output, storage: Storage, manifest: Sequence[Arrived])
 
 @transactional
 def close(output: Output, claim: ClaimRef, mark: str) -> None:
+    """Only by the check that froze them: another took over where this one was silent for too long."""
     lock_one(claim)
-    Output.objects.filter(pk=output.pk).update(finalized_at=Now(), manifest=mark)
+    if not mine(output).update(finalized_at=Now(), manifest=mark, check_id=None):
+        raise BeingChecked

@@ -6,7 +6,7 @@ import json
 import os
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +296,20 @@ def test_a_claim_lost_in_the_middle_of_an_upload_ends_it(desk, monkeypatch):
     assert next(renewals) == 3, "it went on after the claim was lost"
     prune_once()
     assert desk.stored == {}
+
+
+def test_who_sends_a_manifest_again_while_it_is_checked_is_asked_to_wait(desk):
+    answers: list[Any] = []
+    content = {"a.txt": b"one"}
+
+    def check(*about: Any) -> None:
+        if not answers:
+            answers.append(desk.finalize(content))
+
+    registry.get("test.files").files = lambda *about: replace(files_of(*about), check=check)
+    desk.put("files/a.txt", b"one")
+    assert desk.finalize(content).json()["finalized"]
+    assert (code_of(answers[0]), answers[0]["Retry-After"]) == ((503, "busy"), "5")
 
 
 def test_a_kind_without_files_has_none():

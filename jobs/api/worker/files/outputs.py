@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest
@@ -82,9 +83,8 @@ def put_file(request: HttpRequest, job_id: int, path: str) -> Any:
     output = take.begin(claim, reach.writes)
     limits = limits_of(output, claim)
     limits.new_file(path)
-    arrived = Landing(job_storage(), output.folder).receive(announced, request.read, limits)
-    take.note(output, claim, arrived)
-    return vars(arrived)
+    landing, admit = Landing(job_storage(), output.folder), partial(take.note, output, claim)
+    return vars(landing.receive(announced, request.read, limits, admit))
 
 
 @router.put(
@@ -97,7 +97,7 @@ def put_archive(request: HttpRequest, job_id: int) -> Any:
     output = take.begin(claim, reach.writes)
     limits, landing = limits_of(output, claim), Landing(job_storage(), output.folder)
     for announced, read in files_in(body.read, reach.suffixes, limits):
-        take.note(output, claim, landing.receive(announced, read, limits))
+        landing.receive(announced, read, limits, partial(take.note, output, claim))
     body.finish(limits)
     return list_files(request, job_id)
 
@@ -141,7 +141,7 @@ def claim_and_reach(request: HttpRequest, job_id: int) -> tuple[ClaimRef, Reach]
 def limits_of(output: Output, claim: ClaimRef) -> Limits:
     files, size = output.amount()
     every = min(RENEW_EVERY, conf.CLAIM_DURATION / 4)
-    return Limits(taken=size, files=files, go_on=lambda: take.renew(claim), every=every)
+    return Limits(taken=size, files=files, go_on=partial(take.begin, claim, output.folder), every=every)
 
 
 def announced_length(request: HttpRequest) -> int:
