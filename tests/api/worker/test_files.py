@@ -161,6 +161,16 @@ def test_files_arrive_are_listed_and_become_the_kinds(desk):
     assert desk.stored == {desk.named(path): data for path, data in content.items()}
 
 
+def test_what_was_written_to_a_shared_disk_and_never_finalized_is_collected(desk):
+    place = Path(desk.get("files?paths=true").json()["path"])
+    place.mkdir(parents=True)
+    (place / "a.txt").write_bytes(b"one")
+    assert desk.stored == {desk.named("a.txt"): b"one"}
+    fail(desk.claim, "broken")
+    prune_once()
+    assert desk.stored == {}
+
+
 @pytest.mark.parametrize("path", REFUSED_PATHS)
 def test_no_name_leads_elsewhere(desk, path, tmp_path):
     before = sorted(tmp_path.rglob("*"))
@@ -319,6 +329,7 @@ def test_a_kind_without_files_has_none():
     assert code_of(desk.put("files/a.txt", b"x")) == (422, "invalid")
     assert code_of(desk.put("archive", packed({}))) == (422, "invalid")
     assert code_of(desk.finalize({})) == (422, "invalid")
+    assert desk.get("files?paths=true").json()["path"] is None
     fail(desk.claim, "broken")
     prune_once()
     assert job_storage().exists("in/source.bin"), "the folder without a name was tidied up, which is that of all"

@@ -59,10 +59,15 @@ class Manifest(Schema):
 
 @router.get("/{int:job_id}/files", summary="See what has arrived", **READ.options(Handed, 404, 409))
 def list_files(request: HttpRequest, job_id: int, paths: bool = False) -> Any:
-    """What has arrived for this attempt. Ask it after a break, and send what is missing."""
+    """What has arrived for this attempt. Ask it after a break, and send what is missing.
+
+    With `paths`, also where the folder is on the server's disk, to write there.
+    """
     claim, reach = claim_and_reach(request, job_id)
     output = Output.objects.of(claim)
-    place = local_path(job_storage(), reach.writes) if paths else None
+    place = local_path(job_storage(), reach.writes) if paths and reach.writes else None
+    if place and output is None:
+        output = take.begin(claim, reach.writes)  # whatever is written there, somebody knows of it
     return {
         "folder": reach.writes,
         "finalized": bool(output and output.finalized_at),
