@@ -36,6 +36,7 @@ NOT_ROWS = {
     ("jobs/handlers/files.py", "self.storage.delete"): "a file",
     ("jobs/handlers/files.py", "self.storage.save"): "a file",
     ("jobs/api/worker/files/outputs.py", "self._digest.update"): "a checksum",
+    ("jobs/api/worker/files/sources.py", "cache.delete"): "a note in the cache",
     ("jobs/uploads/receiving.py", "digest.update"): "a checksum",
     ("jobs/uploads/receiving.py", "self.storage.delete"): "a file",
     ("jobs/uploads/receiving.py", "self.storage.save"): "a file",

@@ -14,6 +14,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.test import Client
 
+from jobs.api.worker.files import sources
 from jobs.handlers.base import ClaimRef, Report
 from jobs.handlers.files import job_storage
 from jobs.handlers.reach import Reach
@@ -22,6 +23,7 @@ from jobs.lifecycle.finish import complete, fail
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.prune import prune_once
 from jobs.lifecycle.report import report
+from jobs.serving.stored_file import StoredFile
 from jobs.states import Status
 from jobs.wire.names import CLAIM_HEADER, SHA256_HEADER
 from tests.api.worker.calls import WORKER, Machine, machine
@@ -112,6 +114,21 @@ def test_the_source_comes_whole_with_size_and_hash(desk):
         answer[SHA256_HEADER],
         str(len(SOURCE)),
     )
+
+
+def test_a_file_is_read_for_its_hash_by_one_at_a_time(desk, monkeypatch):
+    meanwhile: list[Any] = []
+
+    def read(file: StoredFile) -> str:
+        meanwhile.append(desk.call("HEAD", "source"))
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(sources, "read_for_hash", read)
+    with pytest.raises(OSError, match="gone"):
+        desk.get("source")
+    assert [(answer.status_code, answer["Retry-After"]) for answer in meanwhile] == [(503, "5")]
+    monkeypatch.undo()
+    assert body_of(desk.get("source")) == SOURCE, "who failed leaves it to the next"
 
 
 def test_after_a_break_the_rest_is_sent_unless_it_is_another_file(desk):

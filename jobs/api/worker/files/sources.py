@@ -7,7 +7,7 @@ from django.core.files.storage import FileSystemStorage, Storage
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Field, Router, Schema
 
-from jobs.api.errors import not_found
+from jobs.api.errors import ApiError, not_found
 from jobs.api.worker.access import WorkerAccess, claim_in_header, worker_of
 from jobs.handlers.files import job_storage, local_path
 from jobs.handlers.reach import Reach
@@ -18,6 +18,7 @@ from jobs.uploads.receiving import digest_of
 from jobs.wire.names import SHA256_HEADER
 
 REMEMBERED = 7 * 86_400  # seconds that a computed hash is kept
+READ_WITHIN = 120  # seconds: after that a reader counts as killed with its server, and another may begin
 router = Router(tags=["Files of a remote worker"])
 READ = WorkerAccess()
 
@@ -105,9 +106,21 @@ def hashed(file: StoredFile, reach: Reach) -> StoredFile:
     known = reach.reads.get(file.name)
     if not known:
         key = f"jobyard:sha256:{file.name}:{file.etag}".replace(" ", "%20")
-        known = cache.get(key) or read_for_hash(file)
-        cache.set(key, known, REMEMBERED)
+        known = cache.get(key) or read_once(file, key)
     return StoredFile(file.storage, file.name, file.size, file.modified, known)
+
+
+def read_once(file: StoredFile, key: str) -> str:
+    """By one at a time, as far as the cache is shared: a worker that waited too long asks again while it is read."""
+    if not cache.add(f"{key}:read", True, READ_WITHIN):
+        message = "The file is being read for its SHA-256; call again in a moment."
+        raise ApiError(503, "busy", message, {"Retry-After": "5"})
+    try:
+        known = read_for_hash(file)
+        cache.set(key, known, REMEMBERED)
+    finally:
+        cache.delete(f"{key}:read")
+    return known
 
 
 def read_for_hash(file: StoredFile) -> str:
