@@ -9,6 +9,7 @@ REACH, FINAL, GIVEN = (
     "jobs/lifecycle/outputs/hand_over.py",
 )
 TAKE, LOAD = "jobs/lifecycle/outputs/take.py", "jobs/worker/downloading.py"
+ACCESS, SERVED = "jobs/api/worker/access.py", "jobs/api/worker/files"
 FREEZE = "jobs/lifecycle/outputs/freeze.py"
 NAMES, ARRIVING, PACKED = (
     ("tests/uploads/test_paths.py",),
@@ -79,6 +80,34 @@ MUTANTS = [
         "    if not mine(output).update(",
         "    if not Output.objects.update(",
         OUTPUTS,
+    ),
+    Mutant("upload: elsewhere unasked", RECEIVE, "limits.go_on()  #", "#", ARRIVING),
+    Mutant(
+        "upload: named twice",
+        RECEIVE,
+        "functools.cache(functools.partial(give_name,",
+        "(functools.partial(give_name,",
+        ARRIVING,
+    ),
+    Mutant(
+        "calls: streams of any size",
+        ACCESS,
+        "check_size(request, self.largest())",
+        "self.streams or check_size(request, self.largest())",
+        CALLS,
+    ),
+    Mutant(
+        "calls: busy as a conflict", "jobs/api/errors.py", "if isinstance(error, BeingChecked):", "if False:", CALLS
+    ),
+    Mutant(
+        "calls: a shared disk unheard of", f"{SERVED}/outputs.py", "if place and output is None:", "if False:", CALLS
+    ),
+    Mutant(
+        "calls: read side by side",
+        f"{SERVED}/sources.py",
+        "    if not cache.add(",
+        "    if False and cache.add(",
+        CALLS,
     ),
     Mutant("fetch: half a file", LOAD, "if self.have() != self.size:", "if False:", LOADS),
     Mutant("fetch: any hash", LOAD, "if not self.sha256 or has_hash(self.part, self.sha256)", "if True", LOADS),
