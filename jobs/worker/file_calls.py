@@ -9,10 +9,9 @@ from typing import IO, Any, Protocol, TypeVar
 
 from jobs.exceptions import ClaimError, JobyardError
 from jobs.handlers.base import ClaimRef
-from jobs.wire.body import from_bytes
 from jobs.wire.names import CLAIM_HEADER, Code
 from jobs.worker.http_connection import ANSWER, LONGEST_ERROR
-from jobs.worker.http_errors import Strange, said_by
+from jobs.worker.http_errors import Strange, is_passing, retry_after, said_by, understood
 from jobs.worker.queue_client import QueueUnavailable
 
 R = TypeVar("R")
@@ -21,7 +20,6 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 SLICE = 0.2  # seconds: so soon a waiting call hears that it need not go on
 LARGEST_ANSWER = 64 * 1024 * 1024
 OF_CLAIMS = (Code.CLAIM_LOST, Code.CLAIM_EXPIRED, Code.REPLACED, Code.NOT_STARTED)
-PASSING = (408, 429, 500, 502, 503, 504)
 
 
 class ServerFull(JobyardError):
@@ -85,7 +83,10 @@ class FileCalls:
 
     def once(self, method: str, path: str, body: bytes | IO[bytes] | None = None, **how: Any) -> Any:
         with self.answer(method, path, body, **how) as answer:
-            return from_bytes(read_whole(answer))
+            try:
+                return understood(read_whole(answer))
+            except Strange as strange:
+                raise QueueUnavailable(str(strange)) from None
 
     @contextmanager
     def answer(
@@ -113,10 +114,10 @@ class FileCalls:
         if code in OF_CLAIMS:
             self.attempt.guard()
             raise QueueUnavailable(message)  # it holds after all: a heartbeat came in between
-        if answer.status in PASSING:
-            raise QueueUnavailable(f"{answer.status}: {message}")
         if answer.status == 507:
             raise ServerFull(why=message)
+        if is_passing(answer.status):
+            raise QueueUnavailable(f"{answer.status}: {message}", retry_after(answer.headers))
         if answer.status == 404:
             self.attempt.guard()  # no such file, or no such job of ours any more
             raise FileNotFoundError(f"{what}: {message}")
@@ -130,13 +131,14 @@ class FileCalls:
             try:
                 return call()
             except (QueueUnavailable, ClaimError) as error:
+                asked = error.retry_in if isinstance(error, QueueUnavailable) else 0.0
                 if isinstance(error, ClaimError) and error.code != Code.CLAIM_EXPIRED:
                     raise
                 if (now := moved()) != before:
                     since, pause, before = time.monotonic(), FIRST_PAUSE, now
                 if time.monotonic() - since > PATIENCE:
                     raise ServerAway(seconds=PATIENCE, why=str(error)) from error
-            self.wait(pause * random.uniform(0.5, 1.0))
+            self.wait(max(pause * random.uniform(0.5, 1.0), asked))
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def wait(self, seconds: float) -> None:
@@ -157,8 +159,13 @@ def read_whole(answer: Answered) -> bytes:
 
 
 def error_in(answer: Answered) -> tuple[str, str]:
-    """The code and the message. A proxy in between may answer in its own words."""
+    """The code and the message. The server gave us the job: what now answers in its place will pass.
+
+    Not so a proxy's own limit on the size of a body, which is as low an hour later.
+    """
     try:
         return said_by(answer.status, answer.read(LONGEST_ERROR))
     except Strange as strange:
-        return "", str(strange)
+        if answer.status == 413:
+            return Code.TOO_LARGE, "a proxy before the server takes no body of this size"
+        raise QueueUnavailable(str(strange), retry_after(answer.headers)) from None

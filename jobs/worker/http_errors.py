@@ -54,12 +54,16 @@ def said_by(status: int, body: bytes) -> tuple[str, str]:
         raise Strange(f"it answered {status} and no error of ours") from None
 
 
+def is_passing(status: int) -> bool:
+    return status in PASSING or status >= 500
+
+
 def raise_for(status: int, headers: Mapping[str, str], body: bytes, job_id: int = 0) -> None:
     """Every answer but a good one ends here."""
     if 300 <= status < 400:
         to = printable(headers.get("Location", "elsewhere"), SHOWN)
         raise Strange(f"it redirects to {to}: use that address")
-    if status in PASSING or status >= 500:
+    if is_passing(status):
         raise QueueUnavailable(in_words(status, body), retry_in=retry_after(headers))
     code, message = said_by(status, body)
     if code in REFUSALS:

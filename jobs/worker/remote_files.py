@@ -128,10 +128,13 @@ class RemoteFiles:
         return target
 
     def _hash_of(self, source: Source) -> str:
-        """Asked where it is worth it: of a file that an earlier attempt has fetched already, or begun to."""
+        """Asked where it is worth it: of a file that an earlier attempt has fetched already, or begun to.
+
+        With one byte of it, not by HEAD: what refuses that has no body, and could be anybody's.
+        """
 
         def ask() -> str:
-            with self.calls.answer("HEAD", address_of(source)) as answer:
+            with self.calls.answer("GET", address_of(source), headers={"Range": "bytes=0-0"}) as answer:
                 return answer.headers.get(SHA256_HEADER, "")
 
         return self.calls.patiently(ask)
@@ -222,5 +225,11 @@ def copy(path: Path, target: Path) -> None:
 
 def remote_files(server: Server) -> FilesFor:
     """For children: the connection is made by the first attempt that asks for files, and shared by the later ones."""
-    connection = functools.cache(lambda: HttpConnection(server))
+
+    @functools.cache
+    def connection() -> HttpConnection:
+        made = HttpConnection(server)
+        made.is_known = True  # it gave us the job
+        return made
+
     return lambda claim, context: RemoteFiles(FileCalls(connection(), claim, context))

@@ -16,6 +16,8 @@ NAMES, ARRIVING, PACKED = (
     ("tests/uploads/test_receiving.py",),
     ("tests/uploads/test_archive.py",),
 )
+FILE_CALLS, REMOTE = "jobs/worker/file_calls.py", "jobs/worker/remote_files.py"
+ASKED = ("tests/worker/test_file_calls.py",)
 OUTPUTS, CALLS, LOADS = (
     lifecycle("outputs"),
     ("tests/api/worker/test_files.py",),
@@ -109,6 +111,12 @@ MUTANTS = [
         "    if False and cache.add(",
         CALLS,
     ),
+    Mutant("calls: a proxy's word is the server's", FILE_CALLS, "if answer.status == 413:", "if True:", ASKED),
+    Mutant("calls: a proxy's limit will pass", FILE_CALLS, "if answer.status == 413:", "if False:", ASKED),
+    Mutant("calls: 5xx fails the attempt", FILE_CALLS, "if is_passing(answer.status):", "if False:", ASKED),
+    Mutant("calls: a full disk is waited for", FILE_CALLS, "if answer.status == 507:", "if False:", ASKED),
+    Mutant("calls: no Retry-After", FILE_CALLS, "uniform(0.5, 1.0), asked)", "uniform(0.5, 1.0), 0)", ASKED),
+    Mutant("calls: an odd server is refused", REMOTE, "made.is_known = True", "made.is_known = False", ASKED),
     Mutant("fetch: half a file", LOAD, "if self.have() != self.size:", "if False:", LOADS),
     Mutant("fetch: any hash", LOAD, "if not self.sha256 or has_hash(self.part, self.sha256)", "if True", LOADS),
     Mutant(
