@@ -5,7 +5,6 @@ server's side does that, and here there is nothing to do.
 """
 
 import logging
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, fields
@@ -16,6 +15,7 @@ from jobs.exceptions import ClaimLost
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.handlers.registry import registry
 from jobs.process_identity import this_process
+from jobs.versions import is_older
 from jobs.webhooks.message import Delivery, Sent
 from jobs.wire import codecs
 from jobs.wire.messages import Beat, ClaimOrder, Look, Start, Started
@@ -215,11 +215,3 @@ class HttpClient:
             f"The server (version {version}) does not speak as this worker (version {__version__}) does: {error} "
             "Upgrade the older one of them."
         )
-
-
-def is_older(version: str, than: str) -> bool:
-    return numbers_of(version) < numbers_of(than)
-
-
-def numbers_of(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"[0-9]{1,9}", version)[:3])

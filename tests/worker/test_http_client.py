@@ -13,7 +13,7 @@ from jobs.handlers.base import Answer, ClaimRef, Outcome, Report
 from jobs.states import Status, Verdict
 from jobs.wire.messages import ClaimOrder
 from jobs.wire.names import Code
-from jobs.worker.http_client import HttpClient, is_older
+from jobs.worker.http_client import HttpClient
 from jobs.worker.http_listener import HttpListener
 from jobs.worker.http_server import Server
 from jobs.worker.queue_client import QueueRefuses, QueueUnavailable
@@ -150,6 +150,14 @@ def test_a_server_that_cannot_be_worked_for_is_refused_in_clear_words(site: Site
     assert words in str(refused.value)
 
 
+def test_a_server_says_its_version_as_short_as_it_likes(site: Site, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("jobs.worker.http_client.OLDEST_SERVER", "0.2.0")
+    site.answers["start"] = [Told({**STARTED, "server_version": "0.2"})]
+    client = HttpClient(Server(site.url, new_secret("worker").text))
+    with closing(client.connection):
+        assert client.register() == "box"
+
+
 def test_a_worker_that_is_too_old_is_told_so_once(site: Site, client: HttpClient, caplog: pytest.LogCaptureFixture):
     site.answers["heartbeat"] = [Told({"orders": {}, "required_version": "99.1"})]
     for _ in range(3):
@@ -172,13 +180,6 @@ def test_what_the_servers_side_does_is_nothing_to_it(site: Site, client: HttpCli
     )
     assert not client.wants_alerts()
     assert site.calls() == ["start"]
-
-
-@pytest.mark.parametrize(
-    ("version", "than", "older"), [("0.1.0", "0.1", False), ("0.9", "0.10", True), ("1", "", False)]
-)
-def test_versions_are_compared_by_their_numbers(version, than, older):
-    assert is_older(version, than) is older
 
 
 def test_who_is_answered_at_once_again_and_again_asks_less_often(monkeypatch: pytest.MonkeyPatch):
