@@ -23,10 +23,13 @@ ANEW = split("what_is_missing_with_another_ffmpeg_is_made_anew_as_a_whole")
 CANCEL = split("cancel_it_and_its_parts_are_cancelled_and_their_files_collected")
 ONCE = split("a_source_that_lies_elsewhere_is_copied_once_for_all_of_its_parts")
 BOUND = split("a_chunk_reads_no_source_but_that_of_the_video_it_was_spawned_for")
+WHERE = split("a_part_is_looked_for_in_a_folder_of_its_own_and_nowhere_else")
 DECIDES = split("the_order_decides_or_else_the_setting")
 
 MUTANTS = [
     Mutant("split: any file is a chunk", SPLITTING, "encoding.store.find(chunk) is not None", "True", AGAIN),
+    Mutant("split: any folder", SPLITTING, " and folder == part_folder(video, name)", "", WHERE),
+    Mutant("split: anybody's chunk", SPLITTING, "job_of_version(name) == child.id", "job_of_version(name)", WHERE),
     Mutant("split: what is gone stays gone", SPLITTING, "range(MOST_ORDERS)", "range(1)", AGAIN),
     Mutant("split: chunks go first", SPLITTING, "self.ctx.priority - 1", "self.ctx.priority + 1", LINE),
     Mutant("split: in the usual queue", SPLITTING, '"queue": self.ctx.queue,', "", LINE),

@@ -8,7 +8,7 @@ import pytest
 from django.conf import LazySettings
 from django.core.files.storage import InMemoryStorage
 
-from jobs.handlers.base import ClaimRef, Spawn
+from jobs.handlers.base import Child, ClaimRef, Spawn
 from jobs.handlers.ffmpeg import find_ffmpeg
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.enqueue import enqueue
@@ -25,7 +25,7 @@ from jobs.videos.models import Video
 from jobs.videos.names import version_folder
 from jobs.videos.selectors import library
 from jobs.videos.shown.live import live_state
-from jobs.videos.split.splitting import is_split
+from jobs.videos.split.splitting import folder_of_part, is_split
 from tests.factories import claimed, reload
 from tests.videos import sources
 from tests.videos.checker import check
@@ -247,6 +247,24 @@ def test_a_chunk_reads_no_source_but_that_of_the_video_it_was_spawned_for(video:
     jobs = [*(child.id for child in spawned), by_hand]
     reads = [files_of_part(ClaimRef(pk, UUID(int=0)), reload(pk).payload).reads for pk in jobs]
     assert reads == [{video.source: video.source_sha256}, {}, {}, {}]
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ({"folder": "videos/5/parts/7-0123abcd"}, "videos/5/parts/7-0123abcd"),
+        ({"folder": "videos/5/parts/8-0123abcd"}, None),  # of another job
+        ({"folder": "videos/6/parts/7-0123abcd"}, None),
+        ({"folder": "videos/5/parts/../../../sources/9"}, None),
+        ({"folder": "videos/5/parts/../../6/7-0123abcd"}, None),
+        ({"folder": "videos/5/parts/7-0123abcd/"}, None),
+        ({"folder": ["videos/5/parts/7-0123abcd"]}, None),
+        ("videos/5/parts/7-0123abcd", None),
+        (None, None),
+    ],
+)
+def test_a_part_is_looked_for_in_a_folder_of_its_own_and_nowhere_else(result: object, expected: str | None):
+    assert folder_of_part(5, Child(7, "360p, 1 of 2", "transcode.chunk", Status.COMPLETED, 100, result)) == expected
 
 
 @pytest.mark.parametrize(

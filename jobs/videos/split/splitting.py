@@ -13,7 +13,7 @@ from jobs.exceptions import WaitFor
 from jobs.handlers.base import Child, Spawn
 from jobs.handlers.context import Context
 from jobs.states import Accelerator
-from jobs.videos.names import parts_folder
+from jobs.videos.names import job_of_version, part_folder
 from jobs.videos.payload import CHUNK
 from jobs.videos.split.part import Part
 from jobs.videos.transcoding.chunks import Chunk
@@ -32,6 +32,13 @@ FETCHING = 97  # per cent of the phase: what took long is done
 def is_split(asked: bool | None, duration: float) -> bool:
     """As was ordered, or as the setting has it."""
     return asked if asked is not None else 0 < conf.VIDEO_SPLIT_AFTER < duration
+
+
+def folder_of_part(video: int, child: Child) -> str | None:
+    """Where it says that its chunk is; None where that is not a folder of its own. Another worker said so."""
+    folder = child.result.get("folder") if isinstance(child.result, dict) else None
+    name = folder.rpartition("/")[2] if isinstance(folder, str) else ""
+    return folder if job_of_version(name) == child.id and folder == part_folder(video, name) else None
 
 
 class Splitting:
@@ -95,8 +102,8 @@ class Splitting:
         return None
 
     def fetched(self, encoding: Encoding, chunk: Chunk, child: Child) -> bool:
-        folder = child.result.get("folder") if isinstance(child.result, dict) else None
-        if not isinstance(folder, str) or not folder.startswith(f"{parts_folder(self.video)}/"):
+        folder = folder_of_part(self.video, child)
+        if folder is None:
             return False
         try:
             self.ctx.files.fetch_folder(folder, encoding.store.folder)
