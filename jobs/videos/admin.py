@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import AdminForm
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.forms import ModelForm
@@ -80,6 +81,11 @@ class VideoAdmin(admin.ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> VideoQuerySet:
         return library()
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        listed = super().get_changelist_instance(request)
+        shown.tell_qualities(listed.result_list)
+        return listed
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -1,6 +1,6 @@
 """How the admin shows a video: small pieces of HTML, in which texts of others stay texts."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.contrib.admin import display
@@ -13,6 +13,7 @@ from jobs.selectors.qualities import qualities_of
 from jobs.states import ACTIVE, QualityStatus
 from jobs.videos.models import Video, VideoQuality
 from jobs.videos.shown import texts
+from jobs.videos.shown.live import percent_of
 
 # A function is not called as a column is: the admin would show that one's help text below it.
 NONE = "none"
@@ -68,17 +69,30 @@ def progress(video: Video) -> str:
     """Of the version that is being made; nothing where none is."""
     if video.job is None or video.job.status not in ACTIVE:
         return ""
-    return bar(video.job.progress, video.job.step or video.job.get_status_display())
+    return bar(percent_of(video.job, told_qualities(video)), video.job.step or video.job.get_status_display())
 
 
 @display(description="qualities of its job")
 def quality_bars(video: Video) -> str:
-    rows = qualities_of([video.job_id])[video.job_id] if video.job_id else []
+    rows = told_qualities(video)
     if not rows:
         return "nothing reported yet" if video.job and video.job.status in ACTIVE else ""
     cells = ((row.name, bar(row.progress), told_of(row)) for row in rows)
     body = format_html_join("", "<tr><td>{}</td><td>{}</td><td>{}</td></tr>", cells)
     return format_html('<table class="video-bars">{}</table>', body)
+
+
+def tell_qualities(videos: Collection[Video]) -> None:
+    """Ask once for a whole page of the list."""
+    told = qualities_of({video.job_id for video in videos if video.job_id})
+    for video in videos:
+        video.told = told.get(video.job_id or 0, [])  # type: ignore[attr-defined]
+
+
+def told_qualities(video: Any) -> list[QualityProgress]:
+    if not hasattr(video, "told"):
+        tell_qualities([video])
+    return list(video.told)
 
 
 def told_of(row: QualityProgress) -> str:

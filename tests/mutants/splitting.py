@@ -6,6 +6,7 @@ SPLITTING, PART = "jobs/videos/split/splitting.py", "jobs/videos/split/part.py"
 COLLECT, QUALITIES = "jobs/videos/lifecycle/collect.py", "jobs/selectors/qualities.py"
 ENCODING, PUBLISH = "jobs/videos/transcoding/encoding.py", "jobs/videos/lifecycle/publish.py"
 REACH = "jobs/videos/lifecycle/reach.py"
+IN_ADMIN = ("tests/videos/test_admin.py::test_while_others_encode_its_parts_a_video_is_as_far_as_its_qualities",)
 ADDED = ("tests/selectors/test_qualities.py",)
 
 
@@ -44,6 +45,20 @@ MUTANTS = [
     Mutant("collect: parts that are waited for", COLLECT, " | still_wanted(video_id) if parts", " if parts", CANCEL),
     Mutant("collect: parts stay", COLLECT, "[part_folder(video_id, name) for name in idle]", "[]", CANCEL),
     Mutant("publish: parts stay", PUBLISH, "if job.dependencies.exists():", "if False:", SAME),
+    Mutant(
+        "admin: the job's own percent",
+        "jobs/videos/shown_in_admin.py",
+        "percent_of(video.job, told_qualities(video))",
+        "video.job.progress",
+        IN_ADMIN,
+    ),
+    Mutant(
+        "admin: asked for each video",
+        "jobs/videos/admin.py",
+        "        shown.tell_qualities(listed.result_list)\n",
+        "",
+        IN_ADMIN,
+    ),
     Mutant("qualities: nobody adds", QUALITIES, "    add_parts([", "    list([", ADDED),
     Mutant("qualities: also while it runs", QUALITIES, "row.status == QualityStatus.PENDING and ", "", ADDED),
     Mutant("qualities: done too soon", QUALITIES, "min(UNTIL_JOINED, 100", "min(100, 100", ADDED),

@@ -11,17 +11,18 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client, override_settings
 from django.urls import reverse
 
-from jobs.handlers.base import Outcome, QualityReport, Report
+from jobs.handlers.base import Outcome, QualityReport, Report, Spawn
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.clear import clear
 from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.report import report
+from jobs.lifecycle.spawn import spawn
 from jobs.models import Job
 from jobs.states import QualityStatus, Status
 from jobs.videos.lifecycle.retranscode import retranscode
 from jobs.videos.models import Video
 from tests.admin.visits import ESCAPED, HOSTILE, logged_in, staff
-from tests.factories import reload
+from tests.factories import claimed, reload
 from tests.videos.library import (
     begun,
     finish_transcode,
@@ -149,6 +150,21 @@ def test_the_list_shows_what_matters(editor):
         assert [video.title.split()[0].lower() for video in found.context["cl"].result_list] == [
             {"processing": "running"}.get(status, status)
         ]
+
+
+def test_while_others_encode_its_parts_a_video_is_as_far_as_its_qualities(editor, django_assert_max_num_queries):
+    for number in range(5):
+        ref = begun(make_video(str(number)))
+        qualities = [QualityReport(name, QualityStatus.IN_PROGRESS, 0, 10, 0) for name in ("720p", "360p")]
+        report(Report(ref, progress=3, qualities=qualities))
+        [part] = spawn(ref, [Spawn("test.noop", {}, "720p")])
+        own = QualityReport("720p", QualityStatus.IN_PROGRESS, 80, 10, 8)
+        report(Report(claimed(job=reload(part.id)), qualities=[own]))
+        finish_one(Outcome.waiting(ref, None))
+    with django_assert_max_num_queries(14):
+        content = page(editor, LIST)
+    assert content.count('value="38"') == 5  # 95 % when all parts are there: two qualities, of which one is at 80 %
+    assert 'value="38"' in change_page(editor, Video.objects.latest("pk"))
 
 
 def test_the_list_takes_as_many_queries_for_ten_videos_as_for_one(editor, django_assert_max_num_queries):

@@ -1,5 +1,6 @@
 """What a page shows of a video's job: made once, drawn by the template and, while it changes, by live.js."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -62,20 +63,17 @@ def live_state(video: Video, *, inspect: bool) -> Live:
     job = video.own_job().with_state().defer(*LARGE).first()
     if job is None:
         return state
-    state = replace(state, percent=job.progress, bars=bars(job, inspect=inspect))
+    rows = qualities_of([job.pk])[job.pk]
+    state = replace(state, percent=percent_of(job, rows), bars=[bar(row, inspect=inspect) for row in rows])
     if job.status == Status.RUNNING:
         return replace(state, again=SOON, text=running_text(job))
     if job.hold == Hold.WAITING:
-        return replace(state, again=SOON, text=split_text(job), percent=percent_of(job, state.bars))
+        return replace(state, again=SOON, text=split_text(job))
     if job.status == Status.PENDING:
-        return replace(state, again=LATER, text=waiting_text(job), percent=percent_of(job, state.bars))
+        return replace(state, again=LATER, text=waiting_text(job))
     if job.status == Status.CANCELLED and inspect:
         return replace(state, error=state.error or CANCELLED)
     return state
-
-
-def bars(job: Job, *, inspect: bool) -> list[Bar]:
-    return [bar(row, inspect=inspect) for row in qualities_of([job.pk])[job.pk]]
 
 
 def bar(row: QualityProgress, *, inspect: bool) -> Bar:
@@ -86,11 +84,11 @@ def bar(row: QualityProgress, *, inspect: bool) -> Bar:
     return Bar(row.name, row.status, row.progress, text, row.error if inspect else "")
 
 
-def percent_of(job: Job, told: list[Bar]) -> int:
+def percent_of(job: Job, qualities: Sequence[QualityProgress]) -> int:
     """While others encode its parts, the job itself says nothing: its qualities do."""
-    if not any(bar.status == QualityStatus.IN_PROGRESS for bar in told):
+    if job.status != Status.PENDING or not any(row.status == QualityStatus.IN_PROGRESS for row in qualities):
         return job.progress
-    wanted = [bar.percent for bar in told if bar.status != QualityStatus.SKIPPED]
+    wanted = [row.progress for row in qualities if row.status != QualityStatus.SKIPPED]
     return max(job.progress, UNTIL_JOINED * sum(wanted) // (100 * len(wanted)))
 
 
