@@ -14,6 +14,7 @@ from django.core.files.storage import Storage
 from jobs.exceptions import InvalidInput
 from jobs.sanitise import clean_text, printable
 from jobs.videos.exceptions import NotStored
+from jobs.videos.transcoding.probing.containers import HEAD, why_hopeless
 
 Given = str | os.PathLike[str] | File
 BLOCK = 1024 * 1024
@@ -62,16 +63,19 @@ def check_path(path: Path) -> Path:
 
 
 def measure(source: File) -> Measured:
-    """Read it once, whole."""
-    digest, size = hashlib.sha256(), 0
+    """Read it once, whole. What no job could make a video of is refused here, where the first bytes say so."""
+    digest, size, head = hashlib.sha256(), 0, b""
     try:
         for block in source.chunks(BLOCK):
+            head = head or block[:HEAD]
             digest.update(block)
             size += len(block)
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{named(source.name)} cannot be read: {error}.") from error
     if not size:
         raise InvalidInput(f"{named(source.name)} is empty.")
+    if why := why_hopeless(head):
+        raise InvalidInput(f"{named(source.name)} cannot be added. {why}")
     return Measured(digest.hexdigest(), size)
 
 

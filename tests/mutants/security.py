@@ -6,6 +6,7 @@ LIMITS, HEADERS, SANITISE, LOGS = "project/login/limits.py", "project/headers.py
 LOGIN, SAID, LINES = ("tests/project/test_login.py",), ("tests/project/test_headers.py",), ("tests/test_logs.py",)
 CONFINEMENT, CONFINED = "jobs/handlers/confinement.py", ("tests/security/test_confinement.py",)
 PACE, SLOW, ATTACKS = "project/pace.py", ("tests/security/test_slow_requests.py",), ("tests/security/test_attacks.py",)
+ADDED = ("tests/videos/test_library.py",)
 
 MUTANTS = [
     Mutant("login: no limit by name", LIMITS, "[(by_name, OF_NAME), (from_address", "[(from_address", LOGIN),
@@ -26,6 +27,10 @@ MUTANTS = [
     Mutant("confined: with a network", CONFINEMENT, "if not self.network:", "if False:", CONFINED),
     Mutant("confined: told our secrets", "jobs/videos/transcoding/confined.py",
            " if name in NAMES or name.startswith(PREFIXES)", "", CONFINED),
+    Mutant("add: whatever it is", "jobs/videos/source_file.py", "if why := why_hopeless(head):",
+           "if why := None:", ADDED),
+    Mutant("add: any text", "jobs/videos/transcoding/probing/containers.py", "why != UNKNOWN or is_text(head)",
+           "why != UNKNOWN", ADDED),
     Mutant("slow: a thread for each form", PACE, "if not 0 < announced_length(scope) <= SMALL:", "if True:", SLOW),
     Mutant("slow: uploads may stop for ever", "project/wsgi_in_threads.py", "future.result(seconds)",
            "future.result()", SLOW),

@@ -22,6 +22,7 @@ from jobs.videos.exceptions import NotStored
 from jobs.videos.lifecycle.add import add_video
 from jobs.videos.lifecycle.rename import rename
 from jobs.videos.models import Video
+from jobs.videos.transcoding.probing.containers import why_hopeless
 from tests.concurrency.threads import rolled_back
 from tests.factories import reload
 from tests.videos.library import begun, make_video, ready_video, reload_video, source_file, status_of, stored_files
@@ -165,6 +166,32 @@ def test_files_that_cannot_be_a_source_are_refused(media, tmp_path):
     with pytest.raises(InvalidInput, match="The file is empty"):
         add_video(ContentFile(b""))
     assert not Video.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"#EXTM3U\nfile:///etc/passwd", "It is a playlist or a script"),
+        (b"\x89PNG\r\n\x1a\n", "It is a picture, not a video."),
+        (b"RIFF\0\0\0\0WAVE", "It has sound but no picture."),
+        (("a" + "ä" * 50_000).encode(), "It is not a video, or in a container that is not accepted"),
+    ],
+    ids=["playlist", "picture", "sound", "text"],
+)
+def test_what_is_clearly_no_video_is_refused_when_it_is_added(media, content, sentence):
+    with pytest.raises(InvalidInput, match=f"film.mp4 cannot be added. {sentence}"):
+        add_video(ContentFile(content, name="film.mp4"))
+    assert not Video.objects.exists()
+    assert not stored_files(media)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"\x1a\x45\xdf\xa3", (b"G" + b"a" * 187) * 10, b"\0 a text" * 500, b"\xe4 \xf6 " * 500, b"short"],
+    ids=["mkv", "ts like a text", "binary", "not utf-8", "short"],
+)
+def test_what_only_the_probe_can_tell_is_left_to_it(head):
+    assert why_hopeless(head) == ""
 
 
 class Growing(ContentFile):

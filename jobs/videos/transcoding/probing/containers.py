@@ -7,11 +7,13 @@ None of these demuxers opens a second file (mov could follow references, but doe
 """
 
 import struct
+from codecs import getincrementaldecoder
 from typing import BinaryIO
 
 from jobs.videos.transcoding.errors import Refused
 
 HEAD = 64 * 1024  # bytes to look at
+PAGE = 1024
 MATROSKA, SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
 MP4_BOXES = {b"ftyp", b"styp", b"moov", b"moof", b"mdat", b"free", b"skip", b"wide", b"pnot", b"sidx"}
 STILL_BRANDS = {b"heic", b"heix", b"mif1", b"avif", b"crx "}
@@ -64,6 +66,10 @@ def sniff(file: BinaryIO) -> str:
     head = file.read(HEAD)
     if not head:
         raise Refused(why="The file is empty.")
+    return demuxer_of(head)
+
+
+def demuxer_of(head: bytes) -> str:
     demuxer = by_magic(head) or by_boxes(head) or by_riff(head) or by_packets(head)
     if demuxer is None:
         begin = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -98,6 +104,28 @@ def by_packets(head: bytes) -> str | None:
             if all(head[at : at + 1] == b"G" for at in range(start, start + TS_RUN * size, size)):
                 return "mpegts"
     return None
+
+
+def why_hopeless(head: bytes) -> str:
+    """Why a file that begins so need not be kept at all; empty where only the probe can tell.
+
+    Playlists, pictures, sound and texts: what people take by mistake. Of the rest somebody may want to see what it was.
+    """
+    try:
+        demuxer_of(head)
+    except Refused as refusal:
+        why = str(refusal.about["why"])
+        return why if why != UNKNOWN or is_text(head) else ""
+    return ""
+
+
+def is_text(head: bytes) -> bool:
+    """A page of it, in UTF-8; what is shorter says little."""
+    try:
+        text = getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut in two
+    except UnicodeDecodeError:
+        return False
+    return len(head) >= PAGE and not any(char < " " and char not in "\t\n\f\r\x1b" for char in text)
 
 
 def check_complete(demuxer: str, file: BinaryIO, size: int) -> None:
