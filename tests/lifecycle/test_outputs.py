@@ -146,10 +146,12 @@ def test_a_check_whose_server_was_killed_blocks_nobody_and_counts_no_more(claim)
     def stopped_for_long() -> None:
         meanwhile.clear()
         age(21)
-        sent(claim, {"a.txt": b"new"})
+        later.extend(sent(claim, {"a.txt": b"new"}))
 
+    later: list[Arrived] = []
     meanwhile.append(stopped_for_long)
     refused(BeingChecked, lambda: finalized(claim, manifest))
+    assert later, "it blocked who came later"
     assert not Output.objects.get().finalized_at
     finalized(claim, sent(claim))
     assert stored(claim) == CONTENT
