@@ -62,15 +62,20 @@ def test_a_beat_that_is_under_way_comes_before_it_signs_off(
     work: Work, client: DatabaseClient, kind: Register, tmp_path: Path, settings: LazySettings, monkeypatch
 ):
     settings.JOBS_HEARTBEAT_INTERVAL = 0.01
-    beating, signed_off, beat = tmp_path / "beating", threading.Event(), client.heartbeat
+    beating, signed_off = tmp_path / "beating", threading.Event()
+    beat, say_goodbye = client.heartbeat, client.sign_off
 
     def late_beat(*args: Any) -> Orders:
         beating.touch()
         signed_off.wait(1)  # as long as it is let
         return beat(*args)
 
+    def sign_off() -> None:
+        say_goodbye()
+        signed_off.set()
+
     monkeypatch.setattr(client, "heartbeat", late_beat)
-    monkeypatch.setattr(client, "sign_off", lambda sign_off=client.sign_off: (sign_off(), signed_off.set()))
+    monkeypatch.setattr(client, "sign_off", sign_off)
     make_job(kind(lambda ctx: wait_until(beating.exists)))
     work()
     assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.OFFLINE
