@@ -29,6 +29,7 @@ LONGEST = (
     "contract/", "plans/", "browser/",
 )  # fmt: skip
 ALONE = ("chaos/test_chaos",)  # would be in the way of all that run beside it: `make test` has a step of its own for it
+SOON = 5.0  # seconds
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
 
 
@@ -92,5 +93,7 @@ def _noop_kind() -> Iterator[None]:
 def _no_thread_left_behind() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
-    left = [thread.name for thread in set(threading.enumerate()) - before if thread.is_alive()]
+    for thread in set(threading.enumerate()) - before:
+        thread.join(SOON)  # one whose connection was closed a moment ago is about to end
+    left = [thread.name for thread in set(threading.enumerate()) - before]
     assert not left, f"the test left threads behind: {left}"
