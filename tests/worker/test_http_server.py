@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from jobs.exceptions import InvalidInput
 from jobs.worker.http_server import Server, server_of
@@ -49,6 +50,12 @@ def test_half_of_it_and_what_cannot_be_is_refused(url, file, key, words):
         server_of(url, file, key)
     assert words in str(refused.value)
     assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["", "  "])
+def test_an_empty_server_on_the_command_line_is_no_word_for_the_database(url):
+    with pytest.raises(CommandError, match="--server: it is empty"):
+        call_command("runworker", f"--server={url}")
 
 
 def test_without_tls_only_this_machine_is_spoken_to_unless_an_operator_allows_it(settings):

@@ -62,7 +62,7 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
         )  # fmt: skip
         parser.add_argument("--name", default="", help="what people call this worker (default: host-pid)")
         parser.add_argument(
-            "--server", default=None, metavar="URL",
+            "--server", default=None, metavar="URL", type=not_empty,
             help="do the jobs of this site over HTTP, without its database (default: JOBS_SERVER_URL, else none)",
         )  # fmt: skip
         parser.add_argument(
@@ -157,6 +157,13 @@ def queue_share(text: str) -> QueueShare:
         return QueueShare(check_queue(name), positive_int(weight) if colon else None)
     except InvalidInput as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def not_empty(text: str) -> str:
+    """A variable that is not set must not make a worker of the site's own database out of a remote one."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty: name the site's URL, or leave it out")
+    return text
 
 
 def positive_int(text: str) -> int:
