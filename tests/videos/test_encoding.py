@@ -1,10 +1,7 @@
 """Qualities encoded by a real ffmpeg: in parallel, resumed, with what can go wrong in between."""
 
 import logging
-import os
 import shutil
-import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -28,7 +25,10 @@ from jobs.videos.transcoding.probe import probe
 from jobs.videos.transcoding.progress import Stalled
 from jobs.videos.transcoding.rendition import Advance, Encoding
 from jobs.videos.transcoding.task import Task
+from tests.uploads.small_disk import small_disk
 from tests.videos import sources
+
+__all__ = ["small_disk"]
 
 SMALL_RUNGS = ((180, 400, 96, 30), (90, 200, 96, 30))
 SECONDS, SEGMENTS = 14, 3  # at 10 frames a second: segments of 60 frames
@@ -245,22 +245,6 @@ def test_as_many_are_encoded_at_once_as_cores_and_memory_allow(room: Room, monke
 def test_an_operator_says_how_many_at_once(room: Room, settings):
     settings.JOBS_VIDEO_PARALLEL = 7
     assert parallel(room.ladder.rungs) == 7
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real one of one megabyte."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small disk needs root: run `sudo .venv/bin/pytest tests/videos/test_encoding.py`")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, text=True)
-    if mounted.returncode:
-        pytest.skip(f"this container may not mount: {mounted.stderr.strip()}")
-    try:
-        yield disk
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 def test_a_full_disk_is_found_although_ffmpeg_may_exit_with_0(source: Path, small_disk: Path, caplog, monkeypatch):
