@@ -5,6 +5,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 MANAGE := DEBUG=1 $(BIN)/python manage.py
 READY := .venv/.ready
+# Tests start hundreds of processes: with this set, as in many container images, each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo serve test check check-types check-rest format docs audit mutants repeat soak chaos bench bench-sides clean
 

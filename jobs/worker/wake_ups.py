@@ -62,7 +62,8 @@ class WakeUps(Repeating):
         try:
             with listening as listener:
                 self.working, self._patience = True, listener.patience
-                self.on_wake_up()  # what arrived while nobody listened
+                self.on_wake_up()  # what arrived while nobody listened,
+                bell.ring()  # and what came to be delivered
                 while not self._stop_asked.is_set():
                     self.hear(listener)
         except NoWakeUps as error:

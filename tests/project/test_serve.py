@@ -17,6 +17,7 @@ from jobs.states import Status
 from project.ports import free_port
 from tests.factories import reload
 from tests.manage import environment
+from tests.patience import PATIENCE
 from tests.worker.stage import Stage
 
 ALL_GONE_WITHIN = 15.0
@@ -49,7 +50,7 @@ class Served:
 
     def answers(self) -> bool:
         try:
-            with urlopen(f"http://127.0.0.1:{self.port}/admin/login/", timeout=5) as page:
+            with urlopen(f"http://127.0.0.1:{self.port}/admin/login/", timeout=PATIENCE) as page:
                 return page.status == 200 and b"Log in" in page.read()
         except (URLError, ConnectionError):
             return False

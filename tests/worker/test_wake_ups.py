@@ -1,5 +1,6 @@
 """Wake-ups: heard at once, heard again after the connection was cut, and done without where they do not get through."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
@@ -7,6 +8,7 @@ import pytest
 from django.conf import LazySettings
 
 from jobs.lifecycle import wake_up
+from jobs.webhooks.bell import bell
 from jobs.worker import postgres_listener, repeating
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.postgres_listener import PostgresListener
@@ -14,6 +16,7 @@ from jobs.worker.queue_client import Listener, NoWakeUps, QueueUnavailable
 from jobs.worker.wake_ups import WakeUps
 from tests.concurrency.threads import scalar, wait_until
 from tests.factories import make_job
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LISTENS = "FROM pg_stat_activity WHERE datname = current_database() AND starts_with(query, 'LISTEN')"
@@ -75,6 +78,17 @@ def test_a_connection_that_is_cut_is_replaced_and_what_was_missed_is_looked_for(
     wait_until(lambda: ear.thread.working)
     assert ear.heard_by(make_job)
     assert scalar(f"SELECT count(*) {LISTENS}") == 1
+
+
+@pytest.mark.postgres
+def test_what_came_to_be_delivered_while_nobody_listened_is_not_left_lying(ear: Ear):
+    rung = threading.Event()
+    bell.listen(rung.set)
+    try:
+        start(ear)
+        assert rung.wait(PATIENCE)
+    finally:
+        bell.listen(None)
 
 
 @pytest.mark.postgres
