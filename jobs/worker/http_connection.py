@@ -18,9 +18,10 @@ from jobs import __version__
 from jobs.sanitise import clean_error
 from jobs.wire.body import to_bytes
 from jobs.wire.names import KEY_HEADER, PROCESS_HEADER
+from jobs.worker.http_certificates import not_trusted
 from jobs.worker.http_errors import Strange, not_ours, raise_for, understood
 from jobs.worker.http_server import Server
-from jobs.worker.queue_client import QueueRefuses, QueueUnavailable
+from jobs.worker.queue_client import QueueUnavailable
 
 CONNECT, ANSWER = 10.0, 30.0  # seconds
 KEPT = 8  # connections: one for each thread that speaks at once
@@ -141,10 +142,7 @@ class HttpConnection:
         if self.is_known:
             return QueueUnavailable(in_words(odd))
         if isinstance(odd, SSLError):
-            return QueueRefuses(
-                f"The server's certificate is not trusted: {in_words(odd)}. Name the authority that signed it in "
-                "JOBS_SERVER_CA_FILE, should it be one of your own."
-            )
+            return not_trusted(self.server.url, odd)
         return not_ours(self.server.url, odd)
 
 

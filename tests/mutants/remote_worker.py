@@ -8,6 +8,7 @@ LISTENER = "jobs/worker/http_listener.py"
 SHAPES = "jobs/wire/shapes.py"
 OF_SERVER, OF_CLIENT = ("tests/worker/test_http_server.py",), ("tests/worker/test_http_client.py",)
 OF_CONNECTION, OF_WIRE = ("tests/worker/test_http_connection.py",), ("tests/wire/test_codecs.py",)
+OF_TLS = ("tests/worker/test_tls.py",)
 NOT_UNSET = "if not (name in self.defaults and is_same(item, self.defaults[name]))"
 
 MUTANTS = [
@@ -16,6 +17,7 @@ MUTANTS = [
     Mutant("server: in clear to anybody", SERVER, "and not conf.SERVER_ALLOW_HTTP", "and False", OF_SERVER),
     Mutant("connection: an odd server is waited for", CONNECTION, "if self.is_known:", "if True:", OF_CONNECTION),
     Mutant("connection: a known server is given up", CONNECTION, "if self.is_known:", "if False:", OF_CONNECTION),
+    Mutant("connection: any certificate", CONNECTION, ".create_default", "._create_unverified", OF_TLS),
     Mutant("answer: 401 may pass later", ERRORS, "if status == 401:", "if False:", OF_CONNECTION),
     Mutant("answer: no Retry-After", ERRORS, "retry_in=retry_after(headers)", "retry_in=0.0", OF_CONNECTION),
     Mutant("client: starts again after signing off", CLIENT, "if self._signed_off:", "if False:", OF_CLIENT),

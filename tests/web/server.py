@@ -2,6 +2,7 @@
 
 import http.client
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -18,9 +19,11 @@ from tests.postgres import free_port
 
 
 class WebServer:
-    def __init__(self, log: Path, address: str = "", **more: str) -> None:
-        """Beside the loopback it answers at `address`, for hosts of their own."""
-        self.log, self.port = log, free_port()
+    def __init__(self, log: Path, address: str = "", certificate: str = "", **more: str) -> None:
+        """Beside the loopback it answers at `address`, for hosts of their own; with a certificate it speaks TLS."""
+        self.log, self.port, self.is_secure = log, free_port(), bool(certificate)
+        if certificate:
+            more["GUNICORN_CMD_ARGS"] = f"--certfile {certificate} --keyfile {certificate}"
         if address:
             more["GUNICORN_CMD_ARGS"] = f"--bind 127.0.0.1:{self.port} --bind {address}:{self.port}"
         self.environment = environment(**{"PORT": str(self.port), "DJANGO_SETTINGS_MODULE": "project.settings", **more})
@@ -54,11 +57,17 @@ class WebServer:
 
     @contextmanager
     def connect(self) -> Iterator[http.client.HTTPConnection]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection = self.new_connection()
         try:
             yield connection
         finally:
             connection.close()
+
+    def new_connection(self) -> http.client.HTTPConnection:
+        if not self.is_secure:
+            return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        context = ssl._create_unverified_context()  # it is only asked whether it is up
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE, context=context)
 
     def stop(self) -> int:
         """Ask it to stop, and return how it exited."""

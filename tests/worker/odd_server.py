@@ -1,6 +1,7 @@
 """A server of one's own on a free port, that answers as a test tells it to: what is out there is not always Jobyard."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +9,8 @@ from dataclasses import dataclass, field
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
+
+from trustme import LeafCert
 
 
 @dataclass
@@ -41,17 +44,29 @@ class Request:
         return json.loads(self.body)
 
 
+class Quiet(ThreadingHTTPServer):
+    daemon_threads = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever does not like our certificate hangs up."""
+
+
 class OddServer:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.told = Told({})
         self.answer: Callable[[Request], Told] = lambda request: self.told
-        self.httpd = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
-        self.httpd.daemon_threads = False
+        self.httpd = Quiet(("127.0.0.1", 0), self.handler())
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.httpd.server_port}"
+
+    def secure(self, certificate: LeafCert) -> None:
+        """From now on it speaks TLS and nothing else. The thread of each connection greets it."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate.configure_cert(context)
+        self.httpd.socket = context.wrap_socket(self.httpd.socket, server_side=True, do_handshake_on_connect=False)
 
     def handler(self) -> type[BaseHTTPRequestHandler]:
         server = self

@@ -44,10 +44,10 @@ def awake(server: WebServer) -> Iterator[None]:
 
 
 @contextmanager
-def web_server(folder: Path, **env: str) -> Iterator[WebServer]:
+def web_server(folder: Path, certificate: str = "", **env: str) -> Iterator[WebServer]:
     """As a user runs it, with the short times and the kinds of the tests."""
     known = {**SHORT, "JOBS_REAP_GRACE": "1", "DJANGO_SETTINGS_MODULE": "tests.settings"}
-    with WebServer(folder / "web.log", **{**known, **env}) as server:
+    with WebServer(folder / "web.log", certificate=certificate, **{**known, **env}) as server:
         try:
             yield server
         finally:
