@@ -8,7 +8,7 @@ READY := .venv/.ready
 # Tests start hundreds of processes: with this set, as in many container images, each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo serve test check check-types check-rest format docs audit mutants repeat soak chaos bench bench-sides clean
+.PHONY: help setup setup-django6 demo serve test test-all test-django6 check check-types check-rest format docs audit mutants repeat soak chaos bench bench-sides clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,10 +32,14 @@ serve: $(READY) ## web admin, worker and reaper in one terminal; Ctrl-C stops th
 	@PORT=$${PORT:-$$($(BIN)/python -m project.ports)} && echo "Open http://127.0.0.1:$$PORT/" && \
 		DEBUG=1 PATH="$(CURDIR)/$(BIN):$$PATH" PORT=$$PORT $(BIN)/honcho start
 
-test: check ## all checks, the whole suite on SQLite and on PostgreSQL, a minute of chaos
+test: $(READY) ## all checks, the suite on SQLite and on PostgreSQL, a minute of chaos, Django 6 (a quarter of an hour)
+	@$(MAKE) --no-print-directory -j3 check-types check-rest setup-django6
 	@DEBUG=1 $(BIN)/python -m tests.engines
 	@DEBUG=1 $(BIN)/python -m tests.engines postgres tests/chaos/test_chaos.py
 	@$(MAKE) --no-print-directory test-django6
+
+test-all: ## the same with every variation of a test (twice as long)
+	@THOROUGH=1 $(MAKE) --no-print-directory test
 
 check: $(READY) ## format, lint, types, layers, Django checks, migrations
 	@$(MAKE) --no-print-directory -j2 check-types check-rest
@@ -94,11 +98,13 @@ ON_DJANGO6 := $(addprefix tests/,models tasks test_checks.py testing/test_drain.
 	admin/test_job_list.py admin/test_dashboard.py admin/test_periodic.py api/test_document.py worker/test_runworker.py \
 	videos/test_pages.py videos/test_admin.py)
 
-test-django6: ## the suite on Django 6, where a newer Python is found
+setup-django6: $(if $(NEWER),$(READY6))
+	@:
+
+test-django6: setup-django6 ## what Django could change on Django 6, where a newer Python is found
 ifeq ($(NEWER),)
 	@echo "Django 6: no Python 3.12 or newer found, left out"
 else
-	@$(MAKE) --no-print-directory $(READY6)
 	@DEBUG=1 .venv-django6/bin/python -m tests.engines sqlite -n 3 --dist loadfile --no-loadscope-reorder $(ON_DJANGO6)
 endif
 

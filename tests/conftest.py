@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 
 from jobs.handlers.registry import Kind, registry
+from tests.variations import WANTED, is_variation
 
 HERE = Path(__file__).parent
 ON_TOP = (
@@ -21,7 +22,8 @@ YET_BOTH = (
     "api/events/", "api/test_reads", "api/worker/test_waiting", "commands/test_list_jobs", "commands/test_queue_status",
     "tasks/test_worker", "testing/test_drain", "videos/test_publish",
 )  # fmt: skip
-ON_SQLITE = ("worker/test_runworker", "worker/test_sharing", "worker/test_crashes", "worker/test_outages")
+ON_SQLITE = ("worker/test_runworker", "worker/test_sharing")
+ON_SQLITE_TOO = ("worker/test_crashes", "worker/test_outages")  # by `make test-all`
 # What takes longest begins first: else one process would have it left when the others are done.
 LONGEST = (
     "videos/test_crashes", "videos/test_split", "videos/test_transcode", "project/test_demo", "project/test_wheel",
@@ -37,7 +39,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """The suite runs once on each engine: leave out what is about the other one, and do once what is about neither."""
     on_postgres = connection.vendor == "postgresql"
     is_left_out = is_left_out_on_postgres if on_postgres else is_left_out_on_sqlite
-    if left_out := {item for item in items if is_left_out(item) or is_for_later(item)}:
+    if left_out := {item for item in items if is_left_out(item) or is_variation(name_of(item)) or is_for_later(item)}:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: not place_of(item).startswith(LONGEST))
@@ -45,6 +47,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def place_of(item: pytest.Item) -> str:
     return item.path.relative_to(HERE).as_posix()
+
+
+def name_of(item: pytest.Item) -> str:
+    return f"{place_of(item)}::{item.name}"
 
 
 def is_for_later(item: pytest.Item) -> bool:
@@ -59,7 +65,8 @@ def is_about_processes(item: pytest.Item) -> bool:
     """Real workers, whatever their database: on PostgreSQL all of them run, and here a few stand for all."""
     place = place_of(item)
     is_real = place.startswith("worker/") and "stage" in getattr(item, "fixturenames", ())
-    return is_real and not place.startswith(ON_SQLITE) and not is_left_out_on_postgres(item)
+    standing = (*ON_SQLITE, *ON_SQLITE_TOO) if WANTED else ON_SQLITE
+    return is_real and not place.startswith(standing) and not is_left_out_on_postgres(item)
 
 
 def is_left_out_on_postgres(item: pytest.Item) -> bool:

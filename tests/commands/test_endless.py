@@ -17,10 +17,9 @@ from jobs.models import Job
 from jobs.states import Status
 from tests.factories import age, claimed, make_job
 from tests.manage import manage, start
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-PATIENCE = 30
 
 
 @contextmanager
@@ -47,7 +46,7 @@ def test_a_signal_ends_it_at_once_with_0(command, number):
     with running(*command, "--json") as process:
         line_of(process)
         process.send_signal(number)
-        assert process.wait(5) == 0
+        assert process.wait(PATIENCE) == 0
         assert process.communicate() == ("", "")
 
 

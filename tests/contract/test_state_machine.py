@@ -16,7 +16,7 @@ def test_any_sequence_of_verbs_keeps_the_invariants():
     run_state_machine_as_test(
         Lifecycle,
         settings=settings(
-            max_examples=int(EXAMPLES or 15),
+            max_examples=int(EXAMPLES or 10),
             stateful_step_count=50,
             deadline=None,
             derandomize=EXAMPLES is None,
