@@ -14,7 +14,8 @@ from tests.variations import WANTED, is_variation
 HERE = Path(__file__).parent
 ON_TOP = (
     "admin/", "api/", "browser/", "commands/", "docs/", "project/", "tasks/", "testing/", "web/",
-    "videos/test_a", "videos/test_p",
+    "videos/test_a", "videos/test_p", "videos/test_file", "videos/test_library", "videos/test_retranscode",
+    "videos/test_transcode_command", "videos/test_video_commands",
 )  # fmt: skip
 # Of these, what has queries of its own, or processes.
 YET_BOTH = (

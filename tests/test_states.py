@@ -82,6 +82,7 @@ def waiting_job() -> Job:
     return make_job(after=[make_job(queue="q-parent")], on_parent_failure="fail", queue="q-waiting")
 
 
+@pytest.mark.once
 @pytest.mark.django_db
 def test_the_moves_allowed_are_the_moves_made():
     made: set[tuple[Status, Status]] = set()

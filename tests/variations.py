@@ -50,6 +50,20 @@ VARIATIONS = (
     "videos/test_transcode_command.py::test_an_attempt_that_fails_is_repeated_here_and_meanwhile_nothing_else_is_done",
     "videos/test_transcode_command.py::test_what_does_not_get_ready_is_told",
     "videos/test_transcode_command.py::test_without_a_worker_it_works_itself_on_its_own_jobs_alone[--split]",
+    "worker/test_clocks.py::test_a_worker_whose_clock_is_ten_minutes_off_works_and_judges_as_all_do[-600]",
+    "worker/test_clocks.py::test_a_worker_without_a_reaper_takes_nothing_back[setting]",
+    "worker/test_hostile_handlers.py::test_a_handler_that_ends_in_an_odd_way_fails_when_its_attempts_are_used_up[raise",
+    "worker/test_leftovers.py::test_a_program_that_a_handler_leaves_behind_does_not_survive_its_attempt[plain]",
+    "worker/test_leftovers.py::test_a_program_that_a_handler_leaves_behind_does_not_survive_its_attempt[session]",
+    "worker/test_leftovers.py::test_nothing_survives_a_child_that_is_killed[plain]",
+    "worker/test_leftovers.py::test_nothing_survives_a_child_that_is_killed[daemon]",
+    "worker/test_leftovers.py::test_nothing_survives_a_worker_that_is_killed[plain]",
+    "worker/test_leftovers.py::test_nothing_survives_a_worker_that_is_killed[session]",
+    "worker/test_remote.py::test_what_the_server_did_and_nobody_heard_is_asked_again_and_done_once[/finish",
+    "worker/test_shutdown.py::test_an_idle_worker_exits_at_once[2]",
+    "worker/test_shutdown.py::test_an_idle_worker_exits_at_once[3]",
+    "worker/test_stubborn_handlers.py::test_a_deaf_handler_is_killed_and_its_job_handed_back_when_the_worker_stops[3]",
+    "worker/test_stubborn_handlers.py::test_an_attempt_that_takes_too_long_fails_whatever_its_handler_does[app.alone]",
 )
 
 

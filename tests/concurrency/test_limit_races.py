@@ -21,10 +21,11 @@ from jobs.models import Job, Worker
 from jobs.states import Hold, Status
 from tests.concurrency.threads import Running, rolled_back, scalar, together
 from tests.factories import kept_counts, make_job, make_worker, real_counts, reload
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
-JOBS, THREADS, PATIENCE = 40, 4, 18.0
+JOBS, THREADS = 40, 4
 QUEUES, KINDS, KEYS = ("a", "b"), ("test.noop", "other.kind"), ("x-1", "x-2", "x-3", "")
 ALLOWED = {
     ("queue", "a"): 3,

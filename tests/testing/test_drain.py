@@ -109,8 +109,8 @@ def test_jobs_of_one_moment_come_by_priority_and_paused_queues_not_at_all(kind):
     moment = later(60)
     for name, priority in [("low", 0), ("high", 9)]:
         enqueue("t.later", {"name": name}, run_after=moment, priority=priority)
-    enqueue("t.later", {"name": "paused"}, run_after=later(1), queue="shut")
-    enqueue("t.later", {"name": "elsewhere"}, run_after=later(1), queue="other")
+    enqueue("t.later", {"name": "paused"}, run_after=later(50), queue="shut")
+    enqueue("t.later", {"name": "elsewhere"}, run_after=later(50), queue="other")
     pause("shut")
     assert [job.payload["name"] for job in drain("default", scheduled=True)] == ["high", "low"]
     assert [job.payload["name"] for job in drain(scheduled=True)] == ["elsewhere"]
