@@ -52,6 +52,7 @@ class Clerk(threading.Thread):
         *,
         reaps_first: bool,
         ticks_first: bool = False,
+        beat_before_leaving: Callable[[], None] | None = None,
         on_registered: Callable[[str], None],
         on_found: Callable[[Found], None],
         on_finished: Callable[[list[Answer]], None],
@@ -60,6 +61,7 @@ class Clerk(threading.Thread):
         super().__init__(name="clerk", daemon=True)
         self.client, self.ledger = client, ledger
         self.reaps_first, self.ticks_first = reaps_first, ticks_first
+        self.beat_before_leaving = beat_before_leaving
         self.on_registered, self.on_found = on_registered, on_found
         self.on_finished, self.on_failure = on_finished, on_failure
         self.notary = Notary(client, self.hand_in, on_finished, on_failure)
@@ -277,10 +279,18 @@ class Clerk(threading.Thread):
             logger.warning("this worker's row is gone")
 
     def claim(self, order: ClaimOrder) -> Found:
+        """Who was taken for dead, or disabled, is given nothing: one that would leave for that asks twice."""
+        jobs = self.take_up(order)
+        if not jobs and not self.ledger and self.beat_before_leaving:
+            self.persist(self.beat_before_leaving)
+            jobs = self.take_up(order)
+        return Found(order, jobs, None if jobs else self.persist(self.client.next_due_in))
+
+    def take_up(self, order: ClaimOrder) -> list[ClaimedJob]:
         began = lease_clock()
         jobs = self.persist(lambda: self.client.claim(order))
         self.ledger.add(jobs, began)
-        return Found(order, jobs, None if jobs else self.persist(self.client.next_due_in))
+        return jobs
 
     def persist(self, call: Callable[[], R]) -> R:
         """Repeat a call until the queue answers. Every call of a worker is safe to repeat."""

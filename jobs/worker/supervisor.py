@@ -59,6 +59,7 @@ class Supervisor:
             self.ledger,
             reaps_first=options.is_reaper,
             ticks_first=options.is_timekeeper,
+            beat_before_leaving=(lambda: self.heartbeat.beat()) if options.until_empty else None,
             on_registered=self.later(self.on_registered),
             on_found=self.later(self.on_found),
             on_finished=self.later(self.on_finished),

@@ -17,7 +17,8 @@ from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome
 from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
 from jobs.lifecycle.reap import reap_once
-from jobs.models import Job, Worker
+from jobs.lifecycle.workers import disable
+from jobs.models import Job, JobEvent, Worker
 from jobs.states import Status, WorkerStatus
 from jobs.worker.child import child_main
 from jobs.worker.database_client import DatabaseClient
@@ -25,6 +26,7 @@ from jobs.worker.display import LogDisplay
 from jobs.worker.nursery import Nursery, children_of
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.queue_client import QueueUnavailable
+from jobs.worker.shutdown import WorkerFailed
 from jobs.worker.supervisor import Supervisor
 from tests.concurrency.threads import wait_until
 from tests.factories import age, events_of, make_due, make_job, make_periodic, reload
@@ -79,6 +81,33 @@ def test_a_beat_that_is_under_way_comes_before_it_signs_off(
     make_job(kind(lambda ctx: wait_until(beating.exists)))
     work()
     assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.OFFLINE
+
+
+def test_one_that_is_taken_for_dead_before_its_first_look_leaves_nothing_undone(
+    work: Work, client: DatabaseClient, kind: Register, settings: LazySettings
+):
+    """Its own reaper finds that it has not beaten yet, as on a machine so busy that this takes longer than allowed."""
+    settings.JOBS_WORKER_OFFLINE_THRESHOLD = 1e-6
+    make_job(kind(lambda ctx: None))
+    assert work(reaps=True) == WorkerTally(jobs=1, completed=1)
+    events = JobEvent.objects.filter(worker_id=client.worker.pk, job_id=None).order_by("pk")
+    assert list(events.values_list("name", flat=True)) == ["worker_online", "worker_offline"] * 2
+
+
+def test_one_that_is_disabled_before_its_first_look_says_that_it_may_leave_jobs(
+    work: Work, client: DatabaseClient, kind: Register, monkeypatch
+):
+    register, job = client.register, make_job(kind(lambda ctx: None))
+
+    def register_and_be_disabled() -> str:
+        name = register()
+        disable(client.worker.pk)
+        return name
+
+    monkeypatch.setattr(client, "register", register_and_be_disabled)
+    with pytest.raises(WorkerFailed, match="was disabled"):
+        work()
+    assert reload(job).status == Status.PENDING
 
 
 def test_periodic_jobs_that_are_due_are_enqueued_before_the_first_look(work: Work, kind: Register):
