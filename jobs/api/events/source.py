@@ -43,6 +43,8 @@ class Source:
     def look(self, wanted: Collection[Wanted]) -> News:
         news = News()
         topics = {each.topic for each in wanted}
+        if any(each.wants_depth for each in wanted):
+            news.depth = self.new_depth()  # first: whoever is told of one more that runs is told which, too
         if Topic.JOBS in topics:
             self.look_at_jobs(news, frozenset[int]().union(*(each.ids for each in wanted)))
         else:
@@ -51,8 +53,6 @@ class Source:
             self.look_at_workers(news)
         else:
             self.workers = None
-        if any(each.wants_depth for each in wanted):
-            news.depth = self.new_depth()
         news.position = self.line.safe
         return news
 
