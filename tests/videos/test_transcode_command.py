@@ -34,6 +34,7 @@ from tests.videos.library import begun, make_version, make_video, result_of, sou
 pytestmark = pytest.mark.django_db
 TIMEOUT = 60
 ESCAPE = "\x1b"
+HEEDING_CTRL_C = ("env", "--default-signal=INT")  # what a shell starts in the background ignores it, and so do heirs
 OVER_720 = ("2160p", "1080p")  # the first of them was not asked for
 
 # Adding
@@ -234,7 +235,7 @@ def test_an_attempt_that_fails_is_repeated_here_and_meanwhile_nothing_else_is_do
 
 
 def test_whoever_stops_it_is_told_that_the_job_waits_for_others(terminal, long_clip):
-    process = terminal("--wait", long_clip)
+    process = terminal("--wait", "--no-split", long_clip, inside=HEEDING_CTRL_C)  # so that there is one job to leave
     wait_until(lambda: Job.objects.filter(status=Status.RUNNING, progress__gt=0).exists())
     process.send_signal(signal.SIGINT)
     code, _, err = ended(process)
