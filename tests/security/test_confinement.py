@@ -15,6 +15,8 @@ from django.conf import LazySettings
 from jobs.exceptions import CommandFailed
 from jobs.handlers.commands import Commands
 from jobs.handlers.confinement import Confinement
+from jobs.machine import cpu_count
+from jobs.videos.lifecycle import reach
 from jobs.videos.transcoding.confined import confinement, environment
 from tests.handlers.programs import python
 
@@ -154,3 +156,23 @@ def test_an_operator_may_do_without(settings: LazySettings):
     assert confinement(cpu_seconds=7, file_size=9) == Confinement(memory=5, cpu_seconds=7, file_size=9, network=False)
     settings.JOBS_VIDEO_CONFINED = False
     assert confinement() is None
+
+
+def test_the_check_of_what_remote_workers_send_is_confined_in_the_web_server_too(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    settings.JOBS_VIDEO_MEMORY = 1024 * MB
+    monkeypatch.setenv("SECRET_KEY", "hunter2")
+    monkeypatch.setattr(reach, "CHILD", "tests.security.tells_of_itself")
+    told = json.loads(reach.ask_child(tmp_path))
+    assert (told.pop("network") == os.readlink("/proc/self/ns/net")) != has_own_network()
+    assert told == {
+        "memory": 1024 * MB, "cpu_seconds": 900 * cpu_count(), "file_size": MB, "core": 0, "no_new_rights": "1",
+        "secrets": [],
+    }  # fmt: skip
+
+
+def test_a_check_that_goes_beyond_its_limits_is_told_as_such(settings: LazySettings, tmp_path: Path):
+    settings.JOBS_VIDEO_MEMORY = MB  # not even Python begins with that
+    with pytest.raises(reach.NotChecked, match="the check ended with"):
+        reach.ask_child(tmp_path)

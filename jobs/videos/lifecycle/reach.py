@@ -2,29 +2,32 @@
 a chunk of one.
 """
 
-import os
-import subprocess
 import sys
 from collections.abc import Mapping
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from django.core.files.storage import Storage
 
-from jobs.exceptions import InvalidInput, JobyardError
+from jobs.exceptions import CommandTimedOut, InvalidInput, JobyardError
 from jobs.handlers.base import ClaimRef
+from jobs.handlers.commands import Commands
 from jobs.handlers.reach import Reach
+from jobs.machine import cpu_count
 from jobs.models import Dependency
 from jobs.videos.lifecycle.orders import TRANSCODE
 from jobs.videos.models import Video
 from jobs.videos.names import part_folder, parts_folder, version_folder, version_of
 from jobs.videos.payload import Payload
 from jobs.videos.stored import as_local_folder
+from jobs.videos.transcoding.confined import confinement, environment_of_python
 
 SUFFIXES = frozenset({".m3u8", ".m4s", ".mp4", ".jpg", ".json"})
 CHUNK_SUFFIXES = frozenset({".mp4", ".json"})
 CHILD = "jobs.videos.transcoding.check_child"
 CHECK_SECONDS = 900.0  # for a film of three hours it takes one
+BYTECODE = 1 << 20  # bytes: all that it may write, for it is asked to write nothing
 
 
 class NotAsItShouldBe(InvalidInput):
@@ -85,14 +88,19 @@ def check_version(storage: Storage, folder: str) -> None:
 
 
 def ask_child(place: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # it finds what we find
+    """Other people's files: it may no more than the probe may, which looks at such in a worker."""
+    limits = confinement(cpu_seconds=ceil(CHECK_SECONDS * cpu_count()), file_size=BYTECODE)
     try:
-        said = subprocess.run(  # noqa: S603  our own program, and a path of our own making
-            [sys.executable, "-m", CHILD, str(place)],
-            capture_output=True, text=True, timeout=CHECK_SECONDS, env=environment, check=False,
+        said = Commands(go_on).run(
+            [sys.executable, "-m", CHILD, place],
+            timeout=CHECK_SECONDS, check=False, env=environment_of_python(), confinement=limits,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
+    except CommandTimedOut:
         raise NotChecked(why=f"that took longer than {CHECK_SECONDS:g} s") from None
     if said.returncode:
         raise NotChecked(why=f"the check ended with {said.returncode}: {said.stderr.strip()[-300:]}")
     return said.stdout.strip()
+
+
+def go_on() -> None:
+    """Nobody stops a check but its time."""

@@ -1,6 +1,7 @@
-"""The least that ffmpeg and the probe need: other people's files go through them."""
+"""The least that ffmpeg, the probe and the check need: other people's files go through them."""
 
 import os
+import sys
 
 from jobs.conf import conf
 from jobs.handlers.confinement import Confinement
@@ -13,6 +14,11 @@ PREFIXES = ("LC_", "LD_", "PYTHON", "CUDA_", "NVIDIA_", "LIBVA_", "VDPAU_", "MFX
 def environment() -> dict[str, str]:
     """What it is told of ours."""
     return {name: value for name, value in os.environ.items() if name in NAMES or name.startswith(PREFIXES)}
+
+
+def environment_of_python() -> dict[str, str]:
+    """The same, for a program of our own: it finds what we find."""
+    return environment() | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def confinement(cpu_seconds: int = 0, file_size: int = 0) -> Confinement | None:

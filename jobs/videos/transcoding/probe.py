@@ -11,7 +11,7 @@ from typing import Any
 
 from jobs.exceptions import CommandFailed, CommandTimedOut
 from jobs.handlers.commands import Argument, Run
-from jobs.videos.transcoding.confined import confinement, environment
+from jobs.videos.transcoding.confined import confinement, environment_of_python
 from jobs.videos.transcoding.errors import Refused
 from jobs.videos.transcoding.source import Source
 
@@ -58,9 +58,8 @@ def probe(path: Path, run: Run, limits: Limits = LIMITS) -> Source:
 
 def ask_child(path: Path, run: Run, limits: Limits) -> dict[str, Any]:
     argv: list[Argument] = [sys.executable, "-m", CHILD, *limits.as_options(), "--", path]
-    path_of_ours = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}  # it finds what we find
     try:
-        said = run(argv, timeout=limits.seconds, env=environment() | path_of_ours, confinement=confinement())
+        said = run(argv, timeout=limits.seconds, env=environment_of_python(), confinement=confinement())
     except CommandTimedOut as error:
         raise Refused(why=TOO_LONG.format(seconds=limits.seconds)) from error
     except CommandFailed as error:
