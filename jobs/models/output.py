@@ -4,7 +4,7 @@ A row is there from the first file until the job is completed, or until the file
 """
 
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, Sum
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from jobs.handlers.base import ClaimRef
@@ -27,6 +27,8 @@ class Output(models.Model):
     job_id = models.BigIntegerField()  # no constraint: jobs are cleared by their own rules
     claim_id = models.UUIDField()
     folder = models.CharField(max_length=500, help_text="Its name in the storage.")
+    number = models.PositiveIntegerField(db_default=0, help_text="Of files that have arrived.")
+    size = models.BigIntegerField(db_default=0, help_text="Of all of them, in bytes.")
     began_at = models.DateTimeField(db_default=Now())
     finalized_at = models.DateTimeField(null=True, blank=True, help_text="When all of it was there, and checked.")
     manifest = models.CharField(max_length=64, blank=True, default="", help_text="SHA-256 of what was finalized.")
@@ -46,10 +48,12 @@ class Output(models.Model):
     def arrived(self) -> list[Arrived]:
         return [Arrived(*row) for row in self.files.order_by("path").values_list("path", "size", "sha256")]
 
-    def amount(self) -> tuple[int, int]:
-        """How many files it has, and how many bytes."""
-        told = self.files.aggregate(number=Count("pk"), size=Sum("size"))
-        return told["number"], told["size"] or 0
+    def with_file(self, path: str, size: int) -> tuple[int, int]:
+        """How many files it has with this one, and how many bytes. What has the same path goes, and does not count."""
+        replaced = self.files.filter(path=path).values_list("size", flat=True).first()
+        if replaced is None:
+            return self.number + 1, self.size + size
+        return self.number, self.size - replaced + size
 
 
 class OutputFile(models.Model):

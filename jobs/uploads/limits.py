@@ -15,27 +15,24 @@ def nothing() -> None:
 
 @dataclass
 class Limits:
-    """`taken` and `files` are what the attempt has stored already; `go_on` is called now and then, and may raise."""
+    """`go_on` is called now and then, and may raise."""
 
-    taken: int = 0
-    files: int = 0
     go_on: Callable[[], object] = nothing
     every: float = 10.0  # seconds between two of these calls
 
     def __post_init__(self) -> None:
         self._began = self._told = monotonic()
+        self._named = 0
 
     def new_file(self, path: str) -> None:
-        self.files += 1
-        if self.files > conf.UPLOAD_MAX_FILES:
-            raise too_large(path, "JOBS_UPLOAD_MAX_FILES", f"{conf.UPLOAD_MAX_FILES} files")
+        """One request names no more than an attempt may have: folders of an archive, and what it has twice, count."""
+        self._named += 1
+        check_amount(path, self._named, 0)
 
     def announced(self, path: str, size: int) -> None:
         """Before the first byte is read: what says itself that it is too large is not read at all."""
         if size > conf.UPLOAD_MAX_FILE:
             raise too_large(path, "JOBS_UPLOAD_MAX_FILE", f"{conf.UPLOAD_MAX_FILE} bytes")
-        if self.taken + size > conf.UPLOAD_MAX_TOTAL:
-            raise too_large(path, "JOBS_UPLOAD_MAX_TOTAL", f"{conf.UPLOAD_MAX_TOTAL} bytes for an attempt")
 
     def tick(self) -> None:
         """With each block."""
@@ -45,6 +42,14 @@ class Limits:
         if now - self._told >= self.every:
             self._told = now
             self.go_on()
+
+
+def check_amount(path: str, number: int, size: int) -> None:
+    """All that an attempt has with this file."""
+    if number > conf.UPLOAD_MAX_FILES:
+        raise too_large(path, "JOBS_UPLOAD_MAX_FILES", f"{conf.UPLOAD_MAX_FILES} files")
+    if size > conf.UPLOAD_MAX_TOTAL:
+        raise too_large(path, "JOBS_UPLOAD_MAX_TOTAL", f"{conf.UPLOAD_MAX_TOTAL} bytes for an attempt")
 
 
 def too_large(path: str, limit: str, most: str) -> TooLarge:

@@ -17,7 +17,7 @@ from django.core.files.storage import Storage
 
 from jobs.handlers.files import flush, local_path
 from jobs.handlers.folders import remove
-from jobs.uploads.errors import StorageFull, WrongContent
+from jobs.uploads.errors import StorageFull, TooLarge, WrongContent
 from jobs.uploads.limits import Limits
 
 BLOCK = 1024 * 1024
@@ -67,7 +67,6 @@ class Landing:
         with room_for(announced.path), self._draft() as draft:
             arrived = copy(read, draft, announced, limits)
             self._keep(draft, arrived, limits, admit)
-        limits.taken += arrived.size
         return arrived
 
     def remove(self, path: str) -> None:
@@ -97,7 +96,11 @@ class Landing:
         if self.place is None:
             limits.go_on()  # to hand it on takes too long for a lock: it is asked before, and noted after
             self._hand_on(draft, arrived.path)
-            admit(arrived, nothing_more)
+            try:
+                admit(arrived, nothing_more)
+            except TooLarge:  # others came first; nobody would know of it
+                self.remove(arrived.path)
+                raise
             return
         draft.flush()
         os.fchmod(draft.fileno(), getattr(self.storage, "file_permissions_mode", None) or 0o644)

@@ -1,6 +1,6 @@
 """Mutations of files of remote workers: what may be named, read and written, and when it counts."""
 
-from tests.mutants.mutant import Mutant, lifecycle
+from tests.mutants.mutant import POSTGRES, Mutant, lifecycle, races
 
 PATHS, RECEIVE, ARCHIVE = "jobs/uploads/paths.py", "jobs/uploads/receiving.py", "jobs/uploads/archive.py"
 REACH, FINAL, GIVEN = (
@@ -65,6 +65,18 @@ MUTANTS = [
     ),
     Mutant("take: a lost claim", TAKE, "    lock_one(claim)\n", "", OUTPUTS),
     Mutant("take: in the middle of a check", TAKE, "    if output.check_id:\n", "    if False:\n", OUTPUTS),
+    Mutant(
+        "take: more than fits",
+        TAKE,
+        "number, size = require_room(output, arrived)",
+        "number, size = output.with_file(arrived.path, arrived.size)",
+        races("upload_races"),
+        POSTGRES,
+    ),
+    Mutant(
+        "take: the old one counts", "jobs/models/output.py", "self.size - replaced + size", "self.size + size", CALLS
+    ),
+    Mutant("upload: too much stays elsewhere", RECEIVE, "                self.remove(arrived.path)\n", "", ARRIVING),
     Mutant("take: the folder of all", TAKE, "    if not folder:", "    if False:", OUTPUTS),
     Mutant("freeze: two at once", TAKE, "if output.check_id and not was_killed(output):", "if False:", OUTPUTS),
     Mutant("freeze: for ever", TAKE, "not was_killed(output)", "True", OUTPUTS),

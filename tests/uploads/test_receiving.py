@@ -10,8 +10,8 @@ import pytest
 from django.core.files.storage import FileSystemStorage, InMemoryStorage, Storage
 
 from jobs.uploads.errors import StorageFull, TooLarge, TooSlow, WrongContent
-from jobs.uploads.limits import Limits
-from jobs.uploads.receiving import INCOMING, Announced, Arrived, Landing
+from jobs.uploads.limits import Limits, too_large
+from jobs.uploads.receiving import INCOMING, Announced, Arrived, GiveName, Landing
 
 FOLDER, PATH = "videos/1/7-0123abcd", "720p/segment_00000.m4s"
 CONTENT = os.urandom(3_000_000)
@@ -38,10 +38,8 @@ def stored(storage: Storage) -> bytes | None:
 
 def test_a_file_arrives_whole_and_can_be_sent_again(storage):
     for _ in range(2):
-        limits = Limits()
-        assert send(storage, limits=limits) == Arrived(PATH, len(CONTENT), SHA256)
+        assert send(storage) == Arrived(PATH, len(CONTENT), SHA256)
         assert stored(storage) == CONTENT
-        assert limits.taken == len(CONTENT)
     newer = Announced(PATH, 3, hashlib.sha256(b"new").hexdigest())
     send(storage, newer, b"new")
     assert stored(storage) == b"new"
@@ -103,12 +101,15 @@ def test_what_says_that_it_is_too_large_is_not_read(storage, settings):
     settings.JOBS_UPLOAD_MAX_FILE = len(CONTENT) - 1
     with pytest.raises(TooLarge, match="JOBS_UPLOAD_MAX_FILE allows 2999999 bytes"):
         send(storage, content=b"never read")
-    settings.JOBS_UPLOAD_MAX_FILE = len(CONTENT)
-    settings.JOBS_UPLOAD_MAX_TOTAL = len(CONTENT) + 10
-    limits = Limits()
-    send(storage, limits=limits)
+
+
+def test_what_is_found_too_much_at_last_is_not_left_there(storage):
+    def full(arrived: Arrived, give_name: GiveName) -> None:
+        raise too_large(arrived.path, "JOBS_UPLOAD_MAX_TOTAL", "1 byte")
+
     with pytest.raises(TooLarge, match="JOBS_UPLOAD_MAX_TOTAL"):
-        send(storage, limits=limits)
+        Landing(storage, FOLDER).receive(WHOLE, io.BytesIO(CONTENT).read, Limits(), full)
+    assert stored(storage) is None
 
 
 def test_an_upload_takes_no_longer_than_it_may(storage, settings):

@@ -10,7 +10,8 @@ from jobs.lifecycle.fence import lock_one
 from jobs.lifecycle.report import report
 from jobs.models import Output, OutputFile
 from jobs.uploads.errors import AlreadyFinal, BeingChecked
-from jobs.uploads.receiving import Arrived, nothing_more
+from jobs.uploads.limits import check_amount
+from jobs.uploads.receiving import Announced, Arrived, nothing_more
 
 SILENT = timedelta(seconds=20)  # so long a check says nothing before it counts as killed with its server
 
@@ -40,6 +41,16 @@ def was_killed(output: Output) -> bool:
     return bool(silent.update(check_id=None))
 
 
+def require_room(output: Output, file: Announced | Arrived) -> tuple[int, int]:
+    """How many files and bytes the attempt has with this one, or TooLarge. It is exact under the lock of the job.
+
+    Asked without it as well, before a byte is read: what is refused then need not be sent.
+    """
+    number, size = output.with_file(file.path, file.size)
+    check_amount(file.path, number, size)
+    return number, size
+
+
 @transactional
 def note(output: Output, claim: ClaimRef, arrived: Arrived, give_name: Callable[[], None] = nothing_more) -> None:
     """Under the lock of the job: what comes after its claim was lost, or while it is checked or later, does not count.
@@ -53,6 +64,8 @@ def note(output: Output, claim: ClaimRef, arrived: Arrived, give_name: Callable[
         raise AlreadyFinal
     if output.check_id:
         raise BeingChecked
+    number, size = require_room(output, arrived)
+    Output.objects.filter(pk=output.pk).update(number=number, size=size)
     facts = {"size": arrived.size, "sha256": arrived.sha256}
     OutputFile.objects.update_or_create(output=output, path=arrived.path, defaults=facts)
     give_name()

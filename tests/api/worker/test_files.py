@@ -215,6 +215,16 @@ def test_too_large_and_too_many_are_refused(desk, settings):
     assert list(desk.stored) == [desk.named("a.txt")]
 
 
+def test_what_is_sent_again_does_not_count_twice(desk, settings):
+    settings.JOBS_UPLOAD_MAX_FILES, settings.JOBS_UPLOAD_MAX_TOTAL = 2, 500
+    archive = packed({"a.txt": b"x" * 300, "b.txt": b"x" * 200})
+    for _ in range(2):
+        assert desk.put("archive", archive).status_code == 200
+        assert desk.put("files/a.txt", b"y" * 300).status_code == 200
+    assert code_of(desk.put("archive", packed({"b.txt": b"z" * 201}))) == (413, "too_large")
+    assert desk.stored == {desk.named("a.txt"): b"y" * 300, desk.named("b.txt"): b"x" * 200}
+
+
 def packed(content: Mapping[str, bytes], *links: str) -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as archive:

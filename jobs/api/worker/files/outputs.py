@@ -25,7 +25,7 @@ from jobs.uploads.archive import files_in
 from jobs.uploads.errors import NotArrived, WrongContent
 from jobs.uploads.limits import Limits
 from jobs.uploads.paths import checked_path
-from jobs.uploads.receiving import BLOCK, Announced, Arrived, Landing
+from jobs.uploads.receiving import BLOCK, Announced, Arrived, Landing, Read
 from jobs.wire.names import SHA256_HEADER
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -86,10 +86,7 @@ def put_file(request: HttpRequest, job_id: int, path: str) -> Any:
     claim, reach = claim_and_reach(request, job_id)
     announced = Announced(checked_path(path, reach.suffixes), announced_length(request), announced_hash(request))
     output = take.begin(claim, reach.writes)
-    limits = limits_of(output, claim)
-    limits.new_file(path)
-    landing, admit = Landing(job_storage(), output.folder), partial(take.note, output, claim)
-    return vars(landing.receive(announced, request.read, limits, admit))
+    return vars(land(output, claim, announced, request.read, limits_of(output, claim)))
 
 
 @router.put(
@@ -100,9 +97,9 @@ def put_archive(request: HttpRequest, job_id: int) -> Any:
     claim, reach = claim_and_reach(request, job_id)
     body = Body(request)
     output = take.begin(claim, reach.writes)
-    limits, landing = limits_of(output, claim), Landing(job_storage(), output.folder)
+    limits = limits_of(output, claim)
     for announced, read in files_in(body.read, reach.suffixes, limits):
-        landing.receive(announced, read, limits, partial(take.note, output, claim))
+        land(output, claim, announced, read, limits)
     body.finish(limits)
     return list_files(request, job_id)
 
@@ -143,10 +140,15 @@ def claim_and_reach(request: HttpRequest, job_id: int) -> tuple[ClaimRef, Reach]
     return claim, reach_of(claim, worker_of(request).pk)
 
 
+def land(output: Output, claim: ClaimRef, announced: Announced, read: Read, limits: Limits) -> Arrived:
+    take.require_room(output, announced)
+    landing = Landing(job_storage(), output.folder)
+    return landing.receive(announced, read, limits, partial(take.note, output, claim))
+
+
 def limits_of(output: Output, claim: ClaimRef) -> Limits:
-    files, size = output.amount()
     every = min(RENEW_EVERY, conf.CLAIM_DURATION / 4)
-    return Limits(taken=size, files=files, go_on=partial(take.begin, claim, output.folder), every=every)
+    return Limits(go_on=partial(take.begin, claim, output.folder), every=every)
 
 
 def announced_length(request: HttpRequest) -> int:
