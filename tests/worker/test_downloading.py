@@ -73,6 +73,12 @@ def test_after_a_break_only_the_rest_is_asked_for_and_of_the_same_file(tmp_path)
     assert 900_000 < int(rest.removeprefix("bytes=").removesuffix("-")) <= 1_000_000
 
 
+def test_where_the_rest_is_not_to_be_had_it_begins_anew(tmp_path):
+    with shaky_server(CONTENT, "breaks", "416") as server:
+        fetched(server, tmp_path)
+    assert [bool(rest) for rest, _ in server.asked] == [False, True, False]
+
+
 def test_what_an_earlier_attempt_began_is_gone_on_with(tmp_path):
     (tmp_path / "source.mp4.part").write_bytes(CONTENT[:1_500_000])
     with shaky_server(CONTENT) as server:
