@@ -8,9 +8,10 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, fields
+from functools import partial
 from typing import Any, TypeVar
 
-from jobs import __version__
+from jobs import __version__, tracing
 from jobs.exceptions import ClaimLost
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.handlers.registry import registry
@@ -48,6 +49,7 @@ class HttpClient:
         self._started: Started | None = None
         self._next_due_in: float | None = None
         self._told_version = ""
+        self._spans = tracing.Batches()
         self._signed_off = False
 
     @property
@@ -81,6 +83,9 @@ class HttpClient:
         return self._started.name
 
     def claim(self, order: ClaimOrder) -> list[ClaimedJob]:
+        return self._spans.claiming(partial(self._claim, order))
+
+    def _claim(self, order: ClaimOrder) -> list[ClaimedJob]:
         told = {field.name: getattr(order, field.name) for field in fields(order)}
         del told["is_routine"]  # to the server a look is a look
         look = Look(**told, kinds=sorted(kind.name for kind in registry))
@@ -117,17 +122,20 @@ class HttpClient:
         return self._read(codecs.CHILDREN, answer, "children")
 
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:
+        return self._spans.finishing([outcome.claim for outcome in outcomes], partial(self._finish, outcomes))
+
+    def _finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         """What is too much for one call goes in several; an outcome that is too much by itself is told as a failure."""
         if len(outcomes) > MOST_OUTCOMES:
-            return self.finish(outcomes[:MOST_OUTCOMES]) + self.finish(outcomes[MOST_OUTCOMES:])
+            return self._finish(outcomes[:MOST_OUTCOMES]) + self._finish(outcomes[MOST_OUTCOMES:])
         message = {"outcomes": codecs.OUTCOMES.encode(outcomes)}
         try:
             answer = self._call("POST", "finish", message, timeout=LONG_ANSWER)
         except TooLarge as error:
             if len(outcomes) == 1:
-                return self.finish([outcomes[0].refused(error)])
+                return self._finish([outcomes[0].refused(error)])
             half = len(outcomes) // 2
-            return self.finish(outcomes[:half]) + self.finish(outcomes[half:])
+            return self._finish(outcomes[:half]) + self._finish(outcomes[half:])
         answers = self._read(codecs.ANSWERS, answer, "answers")
         return list(answers)
 

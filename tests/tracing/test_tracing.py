@@ -1,8 +1,6 @@
 """Spans, by the real SDK: one trace from whoever enqueues to whoever runs, and nothing at all without it."""
 
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +16,6 @@ from jobs.lifecycle.finish import finish
 from jobs.lifecycle.new_job import NewJob
 from jobs.models import Job
 from tests.factories import make_worker, reload
-from tests.worker.conftest import stage  # noqa: F401  a fixture
-from tests.worker.stage import Stage
 
 pytestmark = pytest.mark.django_db
 
@@ -118,20 +114,3 @@ def test_a_context_that_makes_no_sense_begins_a_new_trace(exporter, nonsense):
     [job] = batches.claiming(lambda: claim(make_worker()))
     tracing.running(job, lambda: Outcome.completed(job.claim))
     assert spans(exporter)["run test.noop"].parent is None
-
-
-@pytest.mark.django_db(transaction=True)
-def test_one_trace_through_real_processes(stage: Stage, exporter, tmp_path: Path):  # noqa: F811
-    job_id = stage.add("app.short")
-    file = tmp_path / "traces"
-    stage.run(TEST_APPS="tests.traced_app", TRACES=str(file))
-    seen = {line["name"]: line for line in map(json.loads, file.read_text().splitlines())}
-    assert set(seen) == {"claim", "run app.short", "finish"}
-    context = reload(job_id).trace_context
-    assert context
-    trace_id, span_id = context.split("-")[1:3]
-    ran = seen["run app.short"]
-    assert (ran["context"]["trace_id"], ran["parent_id"]) == (f"0x{trace_id}", f"0x{span_id}")
-    for name in ("claim", "finish"):
-        assert seen[name]["links"][0]["context"]["span_id"] == f"0x{span_id}"
-        assert seen[name]["pid"] != ran["pid"], "the handler ran in a child"

@@ -1,9 +1,13 @@
 """What a worker does, with the database at hand and over HTTP alike."""
 
+import json
 import signal
+from pathlib import Path
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
+from jobs import tracing
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.workers import disable, drain, enable
@@ -100,3 +104,20 @@ def test_killed_its_job_is_reaped_and_goes_on_from_its_checkpoint_elsewhere(stag
     assert (job.status, job.attempt, job.crashes, job.result) == (Status.COMPLETED, 2, 1, {"read": 4711})
     assert reload(other).status == Status.PENDING
     check(stage.history())
+
+
+def test_one_trace_from_whoever_enqueues_to_the_attempt(stage: Stage, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(tracing, "PROVIDER", TracerProvider())
+    job_id = stage.add("app.short")
+    context = reload(job_id).trace_context
+    assert context
+    file = tmp_path / "traces"
+    stage.run(TEST_APPS="tests.traced_app", TRACES=str(file))
+    seen = {line["name"]: line for line in map(json.loads, file.read_text().splitlines())}
+    assert set(seen) == {"claim", "run app.short", "finish"}
+    trace_id, span_id = context.split("-")[1:3]
+    ran = seen["run app.short"]
+    assert (ran["context"]["trace_id"], ran["parent_id"]) == (f"0x{trace_id}", f"0x{span_id}")
+    for name in ("claim", "finish"):
+        assert seen[name]["links"][0]["context"]["span_id"] == f"0x{span_id}"
+        assert seen[name]["pid"] != ran["pid"], "the handler ran in a child"
