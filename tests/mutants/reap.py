@@ -83,17 +83,17 @@ MUTANTS = [
     Mutant(
         "expired: never", REAP, "lease_expires_at__lte=Now()", "lease_expires_at__lte=Now() - timedelta(days=9)", REAPS
     ),
-    Mutant("grace: none", REAP, "judge(shielded or NOBODY", "judge(NOBODY", GRACE, POSTGRES),
+    Mutant("grace: none", REAP, "judge(reduce(or_, shields, NOBODY)", "judge(NOBODY", GRACE, POSTGRES),
     Mutant("grace: marks who is shielded offline", REAP, "silent() & ~shielded", "silent()", GRACE, POSTGRES),
     Mutant("grace: not for rule b", REAP, "left_alone & fair_game", "left_alone", GRACE, POSTGRES),
     Mutant(
         "grace: not for rule c", REAP, "(conf.STALE_LOCK_AGE) & fair_game", "(conf.STALE_LOCK_AGE)", GRACE, POSTGRES
     ),
-    Mutant("grace: shields everybody", SHIELD, "last_heartbeat__gte=alive_then", "pk__isnull=False", GRACE, POSTGRES),
+    Mutant("grace: shields everybody", SHIELD, "last_heartbeat__gte=heard", "pk__isnull=False", GRACE, POSTGRES),
     Mutant(
         "grace: not who never beat",
         SHIELD,
-        " | Q(last_heartbeat=None, registered_at__gte=alive_then)",
+        " | Q(last_heartbeat=None, registered_at__gte=heard)",
         "",
         GRACE,
         POSTGRES,

@@ -117,6 +117,7 @@ def test_jobs_that_were_spawned_before_go_by_their_ids():
 
 def test_what_is_not_mentioned_stays_unset_and_null_is_none():
     claim = {"job_id": 1, "claim_id": "6f1c1f5e-7a49-4c39-8f2f-3f6c5b0c7d11"}
+    assert codecs.REPORT.encode(Report(codecs.CLAIM.decode(claim))) == {"claim": claim}
     assert codecs.REPORT.decode({"claim": claim}).checkpoint is UNSET
     assert codecs.REPORT.decode({"claim": claim, "checkpoint": None}).checkpoint is None
 
