@@ -15,7 +15,7 @@ from jobs.handlers.base import ClaimedJob
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.finish import complete
-from jobs.lifecycle.sql.together import AND
+from jobs.lifecycle.sql.bound import AND
 from jobs.lifecycle.workers import register
 from jobs.models import Worker
 from jobs.process_identity import this_process

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from tests.in_full import sent_in_full
+
 LOGGER = logging.getLogger("django.db.backends")
 TARGET = re.compile(r'(?:FROM|INTO|UPDATE) "?jobs_(\w+)"?')
 
@@ -43,7 +45,8 @@ def recorded(call: Callable[[], object]) -> list[Statement]:
     LOGGER.propagate = False
     connection.force_debug_cursor = True
     try:
-        call()
+        with sent_in_full():
+            call()
     finally:
         connection.force_debug_cursor = False
         LOGGER.propagate = True

@@ -17,6 +17,8 @@ TRIES = 6
 FIRST_PAUSE = 0.02
 # deadlock, serialization failure, lock timeout: the transaction is gone, and the next try may pass
 TRANSIENT_SQLSTATES = ("40P01", "40001", "55P03")
+# There is no such statement, or its columns have other types now: it is forgotten, and the next try sends all of it.
+KEPT_STATEMENT_GONE = ("26000", "0A000")
 PASSING = ("08", "25", "53", "57")  # classes: connection, transaction state (read only), resources, intervention
 
 
@@ -99,21 +101,23 @@ def with_patience(attempt: Callable[[], R]) -> R:
     for number in range(1, TRIES):
         try:
             return attempt()
-        except OperationalError as error:
+        except DatabaseError as error:
             if not is_transient(error):
                 raise
         time.sleep(random.uniform(0.5, 1.5) * FIRST_PAUSE * 2**number)
     return attempt()
 
 
-def is_transient(error: OperationalError) -> bool:
-    sqlstate = getattr(error.__cause__, "sqlstate", None)
-    return sqlstate in TRANSIENT_SQLSTATES or "database is locked" in str(error)
+def is_transient(error: DatabaseError) -> bool:
+    return sqlstate_of(error) in TRANSIENT_SQLSTATES + KEPT_STATEMENT_GONE or "database is locked" in str(error)
 
 
 def is_passing(error: DatabaseError) -> bool:
     """Whether the database is away, busy, or a standby now: the same call may pass later."""
     if str(error).startswith("no such "):
         return False  # SQLite's way to say that the database is not migrated: waiting will not help
-    sqlstate = getattr(error.__cause__, "sqlstate", None) or ""
-    return isinstance(error, (OperationalError, InterfaceError)) or sqlstate[:2] in PASSING
+    return isinstance(error, (OperationalError, InterfaceError)) or sqlstate_of(error)[:2] in PASSING
+
+
+def sqlstate_of(error: DatabaseError) -> str:
+    return getattr(error.__cause__, "sqlstate", None) or ""

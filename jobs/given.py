@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Expression, F, Func
 
 TEXT = models.TextField()
+TEXTS = ("TextField", "CharField")
 
 
 class Given(Expression):
@@ -18,7 +19,10 @@ class Given(Expression):
         self.name = name
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
-        return "%s", (self,)
+        """PostgreSQL is told what it will be, for it may read the statement long before the value. Text it expects."""
+        if connection.vendor != "postgresql" or self.output_field.get_internal_type() in TEXTS:
+            return "%s", (self,)
+        return f"%s::{self.output_field.db_type(connection)}", (self,)
 
     def adapted(self, value: Any, connection: Any) -> Any:
         """The value as this database's driver takes it; text and numbers need nothing."""

@@ -1,4 +1,7 @@
-"""No row lock is waited for without end: after a while the statement fails, and its transaction is tried again."""
+"""How the transactions of a worker begin: no row lock is waited for without end, and no plan is bad for a large table.
+
+After a while a wait for a lock fails, and its transaction is tried again.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +10,12 @@ from django.db import connection
 
 LOCK_WAIT_MS = 5000
 HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
+# PostgreSQL keeps the plans of a worker's statements (`lifecycle/sql/kept.py`), also those it made while a table was
+# empty. What it would read whole then, or sort, it is to find by its index from the start. Compiling is for long reads.
+PLANNER = (
+    "SET LOCAL plan_cache_mode = force_generic_plan; "
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off"
+)
 
 
 @contextmanager
@@ -30,4 +39,9 @@ def begin_with_limit() -> None:
     level = connection.connection.isolation_level  # as OPTIONS may say
     isolation = f" ISOLATION LEVEL {level.name.replace('_', ' ')}" if level else ""
     with connection.cursor() as cursor:
-        cursor.execute(f"BEGIN{isolation}; SET LOCAL lock_timeout = '{LOCK_WAIT_MS}ms'")
+        cursor.execute(f"BEGIN{isolation}; SET LOCAL lock_timeout = '{LOCK_WAIT_MS}ms'; {PLANNER}")
+
+
+def by_index_alone() -> bool:
+    """Whether this is such a transaction: then a plan may be kept."""
+    return connection.in_atomic_block and hasattr(connection, HOW_TO_BEGIN)

@@ -17,8 +17,9 @@ from jobs.handlers.registry import registry
 from jobs.lifecycle import wake_up
 from jobs.lifecycle.forget_deliveries import forget
 from jobs.lifecycle.locked_job import AnyJob
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, insert_from
-from jobs.lifecycle.sql.together import Bound, run_together
+from jobs.lifecycle.sql.together import run_together
 from jobs.models import Job, WebhookDelivery
 from jobs.states import DeliveryStatus, EventName
 from jobs.web_address import BadAddress, parse

@@ -7,8 +7,9 @@ from jobs.lifecycle import wake_up
 from jobs.lifecycle.isolation import IsolatedRoom
 from jobs.lifecycle.limits import Gate, Name, names_of
 from jobs.lifecycle.line import Line, ReadyJob
-from jobs.models import Worker
-from jobs.models.ready_heads import ready_heads
+from jobs.lifecycle.sql.bound import Bound
+from jobs.lifecycle.sql.together import run_together
+from jobs.models import Worker, ready_heads
 from jobs.states import LimitTarget
 
 ROUNDS, AHEAD = 20, 200  # how often, and how far, a claim looks behind jobs that are held back
@@ -34,7 +35,8 @@ def lock_candidates(
 
 def queues_by_urgency() -> list[str]:
     """All queues with ready jobs that are not paused, the one whose first job is most urgent at the front."""
-    return list(dict.fromkeys(head.queue for head in ready_heads(paused=False)))
+    [found] = run_together([Bound(ready_heads.statement(paused=False), [])])
+    return list(dict.fromkeys(head.queue for head in ready_heads.heads_of(found.rows)))
 
 
 @dataclass

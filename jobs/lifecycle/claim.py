@@ -19,9 +19,10 @@ from jobs.lifecycle.isolation import IsolatedRoom
 from jobs.lifecycle.limits import Gate, open_due
 from jobs.lifecycle.line import READY_FIELDS, ReadyJob
 from jobs.lifecycle.promote import promote_due
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, select
 from jobs.lifecycle.sql.insert import insert_unless_known, prepare
-from jobs.lifecycle.sql.together import Bound, Writes
+from jobs.lifecycle.sql.together import Writes
 from jobs.lifecycle.workers import refreshing
 from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
 from jobs.states import EventName, PhaseStatus, QualityStatus, Status

@@ -8,7 +8,8 @@ from jobs.given import Among
 from jobs.lifecycle import events, hooks, transition, waiting
 from jobs.lifecycle.forget_deliveries import forget
 from jobs.lifecycle.selection import Selection, batches
-from jobs.lifecycle.sql.together import Bound, run_together
+from jobs.lifecycle.sql.bound import Bound
+from jobs.lifecycle.sql.together import run_together
 from jobs.models import Job, JobEvent, PhaseProgress, QualityProgress, WebhookDelivery
 from jobs.states import TERMINAL, EventName
 

@@ -9,9 +9,9 @@ from django.db.models.functions import Now
 from jobs.db import MinuteOf, transactional
 from jobs.durations import NOT_TIMED, class_of
 from jobs.lifecycle.locked_job import AnyJob
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.fold import move_deltas
 from jobs.lifecycle.sql.insert import inserts
-from jobs.lifecycle.sql.together import Bound
 from jobs.models import MinuteTally, QueueDelta, QueueTotal, TotalTally
 from jobs.states import Bucket, EventName, Status
 

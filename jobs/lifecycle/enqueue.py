@@ -20,9 +20,10 @@ from jobs.handlers.enqueueing import Enqueued, JobOptions
 from jobs.lifecycle import counts, events, transition, wake_up
 from jobs.lifecycle import waiting as waiting_for
 from jobs.lifecycle.new_job import CheckedJob, Checker, NewJob, Terms, check
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.insert import prepare
 from jobs.lifecycle.sql.insert_jobs import TERMS, insert_jobs, writes_events
-from jobs.lifecycle.sql.together import Bound, Done, Writes, one_string_may_hold_several, run_together
+from jobs.lifecycle.sql.together import Done, Writes, one_string_may_hold_several, run_together
 from jobs.models import Dependency, Job
 from jobs.states import ACTIVE, TERMINAL, Bucket, EventName, Hold, Status, bucket_of
 

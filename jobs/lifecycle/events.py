@@ -6,8 +6,8 @@ from django.db.models import Case, F, Q, Value, When
 
 from jobs.given import Given, GivenList
 from jobs.lifecycle.locked_job import AnyJob
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, insert_from
-from jobs.lifecycle.sql.together import Bound
 from jobs.models import Job, JobEvent, Worker
 from jobs.sanitise import clean_text
 from jobs.states import EventName

@@ -14,9 +14,10 @@ from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
 from jobs.lifecycle import announce, counts, events, limits, waiting, wake_up
 from jobs.lifecycle.locked_job import AGE, EXPRESSIONS, LOCKED_COLUMNS, AnyJob
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.insert import field_of
-from jobs.lifecycle.sql.together import Bound, Writes, run_together
+from jobs.lifecycle.sql.together import Writes, run_together
 from jobs.models import Job, JobQuerySet, PhaseProgress, QualityProgress
 from jobs.states import (
     TERMINAL,

@@ -10,11 +10,13 @@ from django.db import transaction
 from jobs.conf import conf
 from jobs.db import Now, is_postgres
 from jobs.dispatch import hints, link
-from jobs.lifecycle.sql.together import Bound, run_together
+from jobs.lifecycle.sql.bound import Bound
+from jobs.lifecycle.sql.together import run_together
 from jobs.models import Job
 from jobs.webhooks.bell import CALL
 
 CHANNEL = "jobyard"
+NOTIFY = "SELECT pg_notify(%s, name) FROM unnest(%s::text[]) AS name"
 SOON = 60.0  # seconds, twice the time that a worker with wake-ups sleeps at most: it then knows when to look again
 BY_NOTIFY = ("auto", "postgres")
 
@@ -47,7 +49,7 @@ def sending(jobs: Iterable[Waiting]) -> list[Bound]:
     if not by_notify():
         return []
     names = sorted({job.queue for job in jobs})
-    return [Bound("SELECT pg_notify(%s, name) FROM unnest(%s::text[]) AS name", [CHANNEL, names])] if names else []
+    return [Bound(NOTIFY, [CHANNEL, names], ageless=True)] if names else []
 
 
 def hint(jobs: Iterable[Waiting]) -> None:

@@ -12,8 +12,9 @@ from jobs.exceptions import InvalidInput, TooMuchTold, WorkerNotFound, WorkerNot
 from jobs.given import Among, GivenList
 from jobs.lifecycle import events, grace
 from jobs.lifecycle.new_job import check_queue, check_text
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
-from jobs.lifecycle.sql.together import Bound, run_together
+from jobs.lifecycle.sql.together import run_together
 from jobs.models import Job, Worker, WorkerQuerySet
 from jobs.process_identity import ProcessIdentity
 from jobs.sanitise import clean_json, measured_json

@@ -1,7 +1,9 @@
 """Where each queue stands: its first ready job per priority, found in a few index probes however long the queue is."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -40,13 +42,19 @@ class Head:
 
 def ready_heads(*, paused: bool = True) -> list[Head]:
     """The heads of all queues (`paused=False`: of those not paused), the one to be served first at the front."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement(paused=paused))
+        return heads_of(cursor.fetchall())
+
+
+def statement(*, paused: bool) -> str:
     served = "" if paused else NOT_PAUSED.format(queue=connection.ops.quote_name(Queue._meta.db_table))
-    statement = HEADS.format(
+    return HEADS.format(
         job=connection.ops.quote_name(Job._meta.db_table), ready="status = 'pending' AND hold = ''", served=served
     )
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-        rows = cursor.fetchall()
+
+
+def heads_of(rows: Iterable[Sequence[Any]]) -> list[Head]:
     field = Job._meta.get_field("run_after")
     converters = connection.ops.get_db_converters(field.get_col(Job._meta.db_table))
 

@@ -4,13 +4,14 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
 from django.db import connection
 
 from jobs import NewJob, enqueue_many
+from jobs.lifecycle.sql.kept import leads_to_one_session
 from jobs.models import Job
 from jobs.states import PhaseStatus, Status
 from tests.pooler import COMMAND, MISSING, Pooler
@@ -40,6 +41,14 @@ def lock_timeouts(url: str) -> set[str]:
             assert row is not None
             found.add(row[0])
         return found
+
+
+def test_a_pooler_that_nobody_told_of_is_noticed(pooler: Pooler):
+    assert leads_to_one_session(connection)
+    behind = connection.copy()
+    behind.settings_dict = {**connection.settings_dict, "PORT": pooler.port}
+    with closing(behind):
+        assert not leads_to_one_session(behind)
 
 
 def test_a_worker_behind_a_transaction_pooler_polls_and_does_its_work(stage: Stage, pooler: Pooler):

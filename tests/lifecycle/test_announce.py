@@ -16,10 +16,11 @@ from jobs.lifecycle.finish import complete, fail, finish, release
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.report import report
 from jobs.lifecycle.retry import retry
-from jobs.lifecycle.sql.together import AND
+from jobs.lifecycle.sql.bound import AND
 from jobs.models import WebhookDelivery
 from tests.concurrency.threads import rolled_back
 from tests.factories import age, claimed, make_job, make_worker, reload
+from tests.in_full import sent_in_full
 
 URL = "https://hooks.example.org/jobs?token=1"
 
@@ -103,7 +104,7 @@ def test_a_hook_that_fails_takes_the_announcement_with_it(kind: Kind):
 
 
 def queries(call: Callable[[], object]) -> list[str]:
-    with CaptureQueriesContext(connection) as caught:
+    with sent_in_full(), CaptureQueriesContext(connection) as caught:
         call()
     return [query["sql"] for query in caught.captured_queries]
 

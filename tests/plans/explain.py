@@ -8,8 +8,9 @@ from typing import Any
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from jobs.lifecycle.sql.together import AND
+from jobs.lifecycle.sql.bound import AND
 from tests.concurrency.threads import rolled_back
+from tests.in_full import sent_in_full
 
 BIG_TABLES = ("jobs_job", "jobs_jobevent")
 TRANSACTION_WORDS = ("SAVEPOINT", "RELEASE", "ROLLBACK", "BEGIN", "COMMIT")
@@ -38,7 +39,7 @@ def scans_of(verb: Callable[[], Any]) -> list[Scan]:
 
 
 def statements_of(verb: Callable[[], Any]) -> list[str]:
-    with rolled_back(), CaptureQueriesContext(connection) as captured:
+    with rolled_back(), sent_in_full(), CaptureQueriesContext(connection) as captured:
         verb()
     statements = [statement for query in captured.captured_queries for statement in query["sql"].split(AND)]
     assert any("jobs_job" in statement for statement in statements), "the verb did not look at jobs at all"

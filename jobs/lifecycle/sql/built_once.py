@@ -9,6 +9,7 @@ A queryset stays what says which rows a statement touches. Where each call has a
     pending_in().rows(queue="slow")
 """
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
@@ -19,9 +20,12 @@ from django.db import connection, models
 from django.db.models.expressions import Col
 from django.db.models.sql import UpdateQuery
 
+from jobs.db import is_postgres
 from jobs.given import Given
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.insert import column_of
-from jobs.lifecycle.sql.together import Bound
+from jobs.lifecycle.sql.kept import PLACES
+from jobs.lifecycle.sql.together import run_together
 
 MOST_SHAPES = 200  # of one statement; there are a handful
 DECODER = JSONDecoder()
@@ -36,19 +40,16 @@ class Statement:
 
     def run(self, **given: Any) -> int:
         """Returns how many rows it wrote."""
-        with connection.cursor() as cursor:
-            cursor.execute(self.sql, self.filled_in(given))
-            return int(cursor.rowcount)
+        [done] = run_together([self.bound(**given)])
+        return done.number
 
     def bound(self, **given: Any) -> Bound:
         """With its values, to be run later, together with others."""
         return Bound(self.sql, self.filled_in(given))
 
     def rows(self, **given: Any) -> Iterable[Sequence[Any]]:
-        with connection.cursor() as cursor:
-            cursor.execute(self.sql, self.filled_in(given))
-            found = cursor.fetchall()
-        return map(self.converted, found) if self.converters else found
+        [done] = run_together([self.bound(**given)])
+        return map(self.converted, done.rows) if self.converters else done.rows
 
     def filled_in(self, given: Mapping[str, Any]) -> list[Any]:
         return [
@@ -86,7 +87,7 @@ def select(rows: "models.QuerySet[Any, Any]") -> Statement:
         for place, (several, expression) in compiler.get_converters([column for column, *_ in compiler.select]).items()
         for convert in several
     )
-    return Statement(*with_limit(sql, parameters), converters)
+    return Statement(*settled(*with_limit(sql, parameters)), converters)
 
 
 def converter(expression: Any, convert: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -109,7 +110,7 @@ def with_limit(sql: str, parameters: tuple[Any, ...]) -> tuple[str, tuple[Any, .
 def update(rows: models.QuerySet[Any], changes: Mapping[str, Any]) -> Statement:
     query: Any = rows.order_by().query.chain(UpdateQuery)
     query.add_update_values(changes)
-    return Statement(*query.get_compiler(connection=connection).as_sql())
+    return Statement(*settled(*query.get_compiler(connection=connection).as_sql()))
 
 
 def insert_from(model: type[models.Model], rows: models.QuerySet[Any], values: Mapping[str, Any]) -> Statement:
@@ -118,4 +119,23 @@ def insert_from(model: type[models.Model], rows: models.QuerySet[Any], values: M
     sql, parameters = rows.order_by("pk").annotate(**named).values_list(*named).query.sql_with_params()
     table = connection.ops.quote_name(model._meta.db_table)
     names = ", ".join(column_of(model, field) for field in values)
-    return Statement(f"INSERT INTO {table} ({names}) {sql}", parameters)
+    return Statement(*settled(f"INSERT INTO {table} ({names}) {sql}", parameters))
+
+
+def settled(sql: str, parameters: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
+    """What is never given stands in the text: only then does PostgreSQL see which partial index a kept plan may use."""
+    if not is_postgres():
+        return sql, tuple(parameters)
+    values = iter(parameters)
+    given: list[Given] = []
+
+    def put_in(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%%"
+        if isinstance(value := next(values), Given):
+            given.append(value)
+            return "%s"
+        literal = connection.ops.compose_sql("%s", [value])  # type: ignore[attr-defined]  # PostgreSQL's has it
+        return str(literal).replace("%", "%%")
+
+    return PLACES.sub(put_in, sql), tuple(given)

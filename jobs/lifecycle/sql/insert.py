@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import connection, models
 
-from jobs.lifecycle.sql.together import Bound
+from jobs.lifecycle.sql.bound import Bound
 
 Row = Sequence[Any]
 # One statement takes so many parameters at most (SQLite's limit is 32,766).
@@ -26,8 +26,8 @@ def insert_new(
     wanted = ", ".join(column_of(model, field) for field in returning)
     inserted: list[tuple[Any, ...]] = []
     with connection.cursor() as cursor:
-        for statement, parameters in inserts(model, columns, rows):
-            cursor.execute(f"{statement} ON CONFLICT DO NOTHING RETURNING {wanted}", parameters)
+        for insert in inserts(model, columns, rows):
+            cursor.execute(f"{insert.sql} ON CONFLICT DO NOTHING RETURNING {wanted}", insert.parameters)
             inserted += cursor.fetchall()
     return inserted
 
@@ -35,7 +35,7 @@ def insert_new(
 def insert_unless_known(model: type[models.Model], columns: dict[str, str], row: Row) -> Bound:
     """One row, left out silently if it meets a unique index: how many were written tells."""
     [insert] = inserts(model, columns, [row])
-    return Bound(f"{insert.sql} ON CONFLICT DO NOTHING", insert.parameters)
+    return Bound(f"{insert.sql} ON CONFLICT DO NOTHING", insert.parameters, ageless=True)
 
 
 def inserts(model: type[models.Model], columns: dict[str, str], rows: Sequence[Row]) -> Iterator[Bound]:
@@ -48,7 +48,7 @@ def inserts(model: type[models.Model], columns: dict[str, str], rows: Sequence[R
         chunk = rows[start : start + size]
         many = ", ".join([values] * len(chunk))
         sql = f"INSERT INTO {table} ({names}) VALUES {many}"  # noqa: S608  names of our own columns  # nosec B608
-        yield Bound(sql, [value for row in chunk for value in row])
+        yield Bound(sql, [value for row in chunk for value in row], ageless=True)
 
 
 def column_of(model: type[models.Model], field: str) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from django.db import connection
 
 from jobs.db import is_postgres
+from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.insert import column_of, field_of, now_sql
-from jobs.lifecycle.sql.together import Bound
 from jobs.models import Job, JobEvent
 from jobs.states import EventName, Hold
 
@@ -66,7 +66,8 @@ def insert_jobs(terms: Sequence[Sequence[Any]], jobs: Sequence[str]) -> list[Bou
     are microseconds, times are text. Rows that meet a unique index are left out silently. PostgreSQL tells when jobs
     were enqueued with the first of each statement: they all were at once, and to read a time takes as long as all else.
     """
-    return [Bound(statement(connection.vendor), [json.dumps(terms), array]) for array in arrays(jobs)]
+    given = json.dumps(terms)
+    return [Bound(statement(connection.vendor), [given, array], ageless=True) for array in arrays(jobs)]
 
 
 def writes_events() -> bool:

@@ -1,19 +1,12 @@
 """Statements that wait for no answer of each other: PostgreSQL gets them in one round trip."""
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from django.db import connection
 
-AND = "; -- and\n"
-
-
-class Bound(NamedTuple):
-    """A statement with its values."""
-
-    sql: str
-    parameters: Sequence[Any]
+from jobs.lifecycle.sql import kept
+from jobs.lifecycle.sql.bound import Bound
 
 
 class Done(NamedTuple):
@@ -28,9 +21,7 @@ def run_together(statements: Sequence[Bound]) -> list[Done]:
     with connection.cursor() as cursor:
         if not one_string_may_hold_several():
             return [executed(cursor, statement) for statement in statements]
-        cursor.execute(
-            AND.join(each.sql for each in statements), list(chain(*(each.parameters for each in statements)))
-        )
+        kept.execute(cursor, statements)
         done = [answer_of(cursor)]
         while cursor.nextset():
             done.append(answer_of(cursor))
