@@ -28,6 +28,8 @@ from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
 from jobs.states import EventName, PhaseStatus, QualityStatus, Status
 
 MAX_CLAIM = 1000
+LEASE_END = Now() + F("lease")
+SAME, ONE_MORE = F("attempt"), F("attempt") + 1
 Shared = dict[Any, Any]
 
 
@@ -108,10 +110,10 @@ def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool
         worker_id=worker.pk,
         last_worker_id=worker.pk,
         last_worker_name=worker.name,
-        claimed_at=Now(),
-        lease_expires_at=Now() + F("lease"),
-        started_at=Now() if start else None,
-        attempt=F("attempt") + int(start),
+        claimed_at=transition.NOW,
+        lease_expires_at=LEASE_END,
+        started_at=transition.NOW if start else None,
+        attempt=ONE_MORE if start else SAME,
         writes=writes,
     )
     for job in jobs:  # what `hand_over` reads

@@ -35,6 +35,9 @@ from jobs.states import (
 
 NO_CLAIM = {"claim_id": None, "worker_id": None, "claimed_at": None, "lease_expires_at": None, "unlisted_beats": 0}
 NOTHING: Mapping[str, Any] = {}
+# Made once: a statement is found again by its expressions, and to compare new ones takes as long as all else.
+NOW = Now()
+AFTER_DELAY = Now() + Given("delay", models.DurationField())
 
 
 class TransitionRefused(JobyardError):
@@ -213,10 +216,10 @@ def implied_by(to: Status, hold: Hold) -> dict[str, Any]:
     if to == Status.RUNNING:
         return {}
     if to in TERMINAL:
-        return {**NO_CLAIM, "finished_at": Now(), "hold": Hold.NONE}
+        return {**NO_CLAIM, "finished_at": NOW, "hold": Hold.NONE}
     return {
         **NO_CLAIM,
-        "run_after": Now() + Given("delay", models.DurationField()),
+        "run_after": AFTER_DELAY,
         "hold": hold,
         "finished_at": None,
         "stale_at": None,

@@ -82,6 +82,7 @@ class DatabaseClient:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
         self._claiming: UUID | None = None  # with this id, perhaps without having heard the answer
+        self._outlook: schedule.Outlook | None = None  # as the last claim found it, if it asked
         self._rested = threading.local()  # as connections are
         self._spans = tracing.Batches()
 
@@ -109,8 +110,11 @@ class DatabaseClient:
     @reconnecting
     def claim(self, order: ClaimOrder) -> list[ClaimedJob]:
         """An idle worker asks by one statement whether there is anything; what is repeated was asked before."""
-        if order.is_routine and order.claim_id != self._claiming and not schedule.work_waits(self.worker.pk):
-            return []
+        self._outlook = None
+        if order.is_routine and order.claim_id != self._claiming:
+            self._outlook = schedule.outlook(self.worker.pk)
+            if not self._outlook.work_waits:
+                return []
         self._claiming = order.claim_id
         claim = partial(
             claiming.claim,
@@ -125,7 +129,9 @@ class DatabaseClient:
 
     @reconnecting
     def next_due_in(self) -> float | None:
-        return schedule.next_due_in()
+        """If the last claim has asked already, that is the answer."""
+        outlook, self._outlook = self._outlook or schedule.outlook(self.worker.pk), None
+        return outlook.next_due_in
 
     @reconnecting
     def heartbeat(self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None) -> Orders:

@@ -25,7 +25,7 @@ from jobs.process_identity import this_process
 from jobs.selectors.depth import queue_depths
 from jobs.selectors.job_pages import job_page, matching
 from jobs.selectors.jobs import JobFilter, find_jobs
-from jobs.selectors.schedule import next_due_in
+from jobs.selectors.schedule import next_due_in, outlook
 from jobs.selectors.workers import holdings
 from jobs.states import Status
 from tests.factories import make_worker
@@ -98,6 +98,12 @@ def test_when_the_next_job_is_due_is_seen_at_the_front_of_its_index(site):
     scans = scans_of(next_due_in)
     assert_frugal(scans, at_most=2)
     assert {scan.index for scan in scans} == {"job_due"}
+
+
+def test_an_idle_worker_looks_at_the_fronts_of_indexes(site):
+    scans = scans_of(partial(outlook, site.worker.pk))
+    assert_frugal(scans, at_most=2)
+    assert {scan.index for scan in scans} == {"job_ready", "job_due"}
 
 
 def test_heartbeat_reads_the_workers_jobs(site):

@@ -8,7 +8,7 @@ from jobs.handlers.base import Outcome
 from jobs.lifecycle.finish import finish_one
 from jobs.models import Limit
 from jobs.selectors.clock import database_now
-from jobs.selectors.schedule import next_due_in, work_waits
+from jobs.selectors.schedule import next_due_in, outlook
 from tests.factories import age, claimed, make_job, make_worker
 
 pytestmark = pytest.mark.django_db
@@ -44,16 +44,18 @@ def test_an_idle_worker_hears_whether_there_may_be_something_for_it(django_asser
     worker = make_worker().pk
     make_job_in(60)
     with django_assert_num_queries(1):
-        assert not work_waits(worker)
+        found = outlook(worker)
+    assert not found.work_waits
+    assert found.next_due_in == pytest.approx(60, abs=5)
     age(120)
-    assert work_waits(worker)  # it is due
+    assert outlook(worker).work_waits  # it is due
 
 
 def test_what_is_ready_and_what_a_limit_lets_go_is_something():
     worker = make_worker().pk
     Limit.objects.create(target="kind", name="slow", rate_jobs=1, rate_seconds=1, opens_at=database_now())
-    assert work_waits(worker)
+    assert outlook(worker).work_waits
     Limit.objects.all().delete()
-    assert not work_waits(worker)
+    assert not outlook(worker).work_waits
     make_job()
-    assert work_waits(worker)
+    assert outlook(worker).work_waits

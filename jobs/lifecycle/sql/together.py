@@ -39,7 +39,13 @@ def executed(cursor: Any, statement: Bound) -> Done:
 
 
 def answer_of(cursor: Any) -> Done:
-    return Done(cursor.rowcount, cursor.fetchall() if cursor.description else [])
+    return Done(cursor.rowcount, cursor.fetchall() if has_rows(cursor) else [])
+
+
+def has_rows(cursor: Any) -> bool:
+    """Of PostgreSQL's driver not by its `description`: that would make an object of each column first."""
+    result = getattr(cursor, "pgresult", None)
+    return bool(result.nfields if result else cursor.description)
 
 
 class Writes:
