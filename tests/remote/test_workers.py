@@ -93,7 +93,7 @@ def test_one_video_is_split_among_workers_that_see_neither_database_nor_storage(
     sources.ffmpeg(*graphs, *sources.X264, *sources.AAC, path)
     wait_until(lambda: any_has_ended(workers) or all(worker.row().last_heartbeat for worker in workers), LONG)
     video = add_video(path, qualities=["360p"], split=True).video
-    jobs, parts = Job.objects.filter(pk=video.job_id), Job.objects.filter(kind="transcode.chunk")
+    jobs, parts = Job.objects.filter(pk=video.job_id or 0), Job.objects.filter(kind="transcode.chunk")
     wait_until(lambda: any_has_ended(workers) or jobs.filter(status__in=TERMINAL).exists(), LONG)
     assert list(jobs.values_list("status", "attempt", "last_error")) == [(Status.COMPLETED, 1, "")], said(workers)
     assert list(parts.values_list("status", "attempt")) == [(Status.COMPLETED, 1)] * 3, said(workers)
