@@ -1,8 +1,9 @@
 """What is told of a run: how much was broken, how soon it was well again, and whether all promises were kept."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.chaos.nemesis import FAULTS
@@ -23,17 +24,30 @@ def recoveries(story: Story) -> list[float]:
     return found
 
 
-def rescues(story: Story) -> tuple[list[float], list[float]]:
-    """From the fault that befell its worker until a job was taken back, and from then until it ran again."""
+@dataclass
+class Rescues:
+    """Of jobs whose worker was lost, in seconds; and how many others were begun before such a job was, for what is
+    taken back goes behind what waits."""
+
+    taken_back: list[float] = field(default_factory=list)  # since the fault that befell its worker
+    run_again: list[float] = field(default_factory=list)  # since then
+    begun_before: list[int] = field(default_factory=list)
+
+
+def rescues(story: Story) -> Rescues:
     faults = [line for line in story.lines if line.what in TAKES_WORK_AWAY]
-    taken_back, run_again = [], []
+    claims = sorted(event.at for event in story.events if event.name == "claimed")
+    found = Rescues()
     for events in story.of_job.values():
         for event, later in pairwise(events):
             befell = [line.at for line in faults if line.who == event.worker and line.at <= event.at]
-            if event.name == "reaped" and befell:
-                taken_back.append(event.at - befell[-1])
-                run_again += [later.at - event.at] if later.name == "claimed" else []
-    return taken_back, run_again
+            if event.name != "reaped" or not befell:
+                continue
+            found.taken_back.append(event.at - befell[-1])
+            if later.name == "claimed":
+                found.run_again.append(later.at - event.at)
+                found.begun_before.append(bisect_left(claims, later.at) - bisect_right(claims, event.at))
+    return found
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
@@ -58,9 +72,11 @@ def report(story: Story, seed: int, seconds: float, notes: Sequence[str], proble
         f"{events[name]} {name}" for name in ("reaped", "released", "retrying", "requeued", "cancelled")
     )
     yield told_times("work went on after a fault", recoveries(story))
-    taken_back, run_again = rescues(story)
-    yield told_times("a job of a worker that was lost was taken back", taken_back)
-    yield told_times("and, from then, ran again", run_again)
+    found = rescues(story)
+    yield told_times("a job of a worker that was lost was taken back", found.taken_back)
+    yield told_times("and, from then, ran again", found.run_again)
+    if found.begun_before:
+        yield f"    behind what waited: {percentile(found.begun_before, 50)} others were begun before it (median)"
     yield from (f"WRONG: {problem}" for problem in problems[:MOST_SHOWN])
     if len(problems) > MOST_SHOWN:
         yield f"… and {len(problems) - MOST_SHOWN} more"

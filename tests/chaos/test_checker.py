@@ -7,7 +7,7 @@ import pytest
 from tests.chaos import checker
 from tests.chaos.history import Line
 from tests.chaos.nemesis import FAULTS, plan
-from tests.chaos.report import recoveries, report, rescues
+from tests.chaos.report import Rescues, recoveries, report, rescues
 from tests.chaos.story import Event, JobRow, Story
 
 pytestmark = pytest.mark.once
@@ -159,6 +159,8 @@ def test_the_plan_follows_from_its_seed_and_a_minute_of_it_has_every_fault():
 
 def test_recovery_is_told_from_the_fault_on():
     assert recoveries(GOOD) == [pytest.approx(14.0 - 11.6)]
-    assert rescues(GOOD) == ([pytest.approx(12.0 - 11.5)] * 2, [pytest.approx(13.0 - 12.0)] * 2)
+    assert rescues(GOOD) == Rescues([12.0 - 11.5] * 2, [13.0 - 12.0] * 2, [0, 0])
+    overtaken = replace(GOOD, events=[*GOOD.events, Event(501, 5, "claimed", "f", at=12.5)])
+    assert rescues(overtaken).begun_before == [1, 1]
     assert list(report(GOOD, 1, 60, [], ["x is lost"]))[-2:] == ["WRONG: x is lost", "verdict: 1 promises broken"]
     assert list(report(GOOD, 1, 60, [], []))[-1] == "verdict: every promise kept"

@@ -6,7 +6,7 @@ LIMITS, HEADERS, SANITISE, LOGS = "project/login/limits.py", "project/headers.py
 LOGIN, SAID, LINES = ("tests/project/test_login.py",), ("tests/project/test_headers.py",), ("tests/test_logs.py",)
 CONFINEMENT, CONFINED = "jobs/handlers/confinement.py", ("tests/security/test_confinement.py",)
 PACE, SLOW, ATTACKS = "project/pace.py", ("tests/security/test_slow_requests.py",), ("tests/security/test_attacks.py",)
-ADDED = ("tests/videos/test_library.py",)
+REACH, ADDED = "jobs/videos/lifecycle/reach.py", ("tests/videos/test_library.py",)
 
 MUTANTS = [
     Mutant("login: no limit by name", LIMITS, "[(by_name, OF_NAME), (from_address", "[(from_address", LOGIN),
@@ -27,6 +27,12 @@ MUTANTS = [
     Mutant("confined: with a network", CONFINEMENT, "if not self.network:", "if False:", CONFINED),
     Mutant("confined: told our secrets", "jobs/videos/transcoding/confined.py",
            " if name in NAMES or name.startswith(PREFIXES)", "", CONFINED),
+    Mutant("confined: not the check of what is sent", REACH, "confinement=limits", "confinement=None", CONFINED),
+    Mutant("confined: the check is told our secrets", "jobs/videos/transcoding/confined.py",
+           "return environment() | {", "return {**os.environ} | {", CONFINED),
+    Mutant("confined: references of a film are followed", "jobs/videos/transcoding/commands.py",
+           'return ["-protocol', 'return ["-enable_drefs", "1", "-use_absolute_path", "1", "-protocol',
+           ("tests/security/test_media.py",)),
     Mutant("add: whatever it is", "jobs/videos/source_file.py", "if why := why_hopeless(head):",
            "if why := None:", ADDED),
     Mutant("add: any text", "jobs/videos/transcoding/probing/containers.py", "why != UNKNOWN or is_text(head)",

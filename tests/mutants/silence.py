@@ -11,5 +11,7 @@ MUTANTS = [
         "silence: the server waits for a dead worker",
         CONNECTIONS, "    connection_created.connect(let_server_notice_silence)\n", "", DROPPED, POSTGRES,
     ),
+    Mutant("silence: who is taken for dead leaves jobs", "jobs/worker/clerk.py",
+           "if not jobs and not self.ledger and", "if False and", ("tests/worker/test_supervisor.py",)),
     Mutant("silence: a web process outlives its master", WEB, "if prctl(", "if False and prctl(", KILLED, POSTGRES),
 ]  # fmt: skip
