@@ -26,9 +26,10 @@ run = Commands(lambda: None).run
 
 
 def has_own_network() -> bool:
-    """Whether this machine lets a program be taken off the network: containers often do not."""
-    ask = ["readlink", "/proc/self/ns/net"]
-    return run(ask, confinement=Confinement()).stdout != run(ask).stdout
+    """Whether this machine lets a program be taken off the network: containers often do not. Not asked of our own code,
+    which would excuse itself."""
+    namespaces = ["--net"] if os.geteuid() == 0 else ["--user", "--net"]
+    return subprocess.run(["unshare", *namespaces, "true"], capture_output=True, check=False).returncode == 0
 
 
 needs_namespaces = pytest.mark.skipif(not has_own_network(), reason="this machine allows no network namespaces")
