@@ -24,6 +24,8 @@ def hear_wake_ups() -> bool:
 def wait_for(bell: socket.socket, seconds: float, hears: bool = False) -> None:
     """Until the bell rings, a queue has work (`hears`), or the time is over."""
     raw: Any = connection.connection if hears else None
+    if raw is not None and list(raw.notifies(timeout=0)):
+        return  # it came with the answer to a query, which may have looked before: the socket has nothing more to say
     ready, _, _ = select.select([bell, raw] if raw is not None else [bell], [], [], seconds)
     if bell in ready:
         bell.recv(4096)
