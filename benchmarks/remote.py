@@ -139,8 +139,8 @@ def timed_claims(url: str, callers: int, limit: int, calls: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.remote", description=__doc__.partition("\n")[0])
-    parser.add_argument("--samples", type=int, default=200, help="wake-ups for each side")
-    parser.add_argument("--jobs", type=int, default=20_000, help="no-op jobs for each drain")
+    parser.add_argument("--samples", type=int, default=100, help="wake-ups for each side")
+    parser.add_argument("--jobs", type=int, default=5_000, help="no-op jobs for each drain")
     options = parser.parse_args()
     with Postgres(BENCHMARK_CONF) as server:
         boot(server)

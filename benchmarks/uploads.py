@@ -22,7 +22,7 @@ from benchmarks.measure import interleave, timed
 from tests.postgres import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES, MEGABYTES, ROUNDS = 64, 4, 5
+FILES, MEGABYTES, ROUNDS = 32, 4, 5
 
 
 def boot(folder: Path) -> None:

@@ -49,6 +49,7 @@ class HttpClient:
         self._started: Started | None = None
         self._next_due_in: float | None = None
         self._told_version = ""
+        self._claimed = 0
         self._spans = tracing.Batches()
         self._signed_off = False
 
@@ -95,6 +96,7 @@ class HttpClient:
             return []  # the next heartbeat says so, too
         looked = self._read(codecs.LOOKED, answer)
         self._next_due_in = looked.next_due_in
+        self._claimed += len(looked.jobs)
         return list(looked.jobs)
 
     def next_due_in(self) -> float | None:
@@ -145,7 +147,7 @@ class HttpClient:
         return set(needing)
 
     def listening(self) -> AbstractContextManager[Listener] | None:
-        return HttpListener(self._hear) if self.started.longest_wait else None
+        return HttpListener(self._hear, lambda: self._claimed) if self.started.longest_wait else None
 
     def sign_off(self) -> None:
         self._signed_off = True

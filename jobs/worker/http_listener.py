@@ -13,9 +13,10 @@ class HttpListener:
     shared = True
     patience = 0.0  # a call that waits for work may take long, and nothing is lost if nobody waits for its end
 
-    def __init__(self, ask: Callable[[], Collection[str]]) -> None:
-        self._ask = ask
-        self._rest = 0.0
+    def __init__(self, ask: Callable[[], Collection[str]], claimed: Callable[[], int]) -> None:
+        """`claimed` says how many jobs were claimed so far."""
+        self._ask, self._claimed = ask, claimed
+        self._rest, self._claimed_then = 0.0, 0
 
     def __enter__(self) -> "HttpListener":
         return self
@@ -26,12 +27,14 @@ class HttpListener:
     def wait(self, seconds: float, most: int = 1) -> Collection[str]:
         """As long as the server lets us: a call each second would be a burden to it. Zero seconds: no call at all.
 
-        Who is answered at once, again and again, asks less and less often: the jobs are not for it, or this server
-        cannot let anybody wait.
+        Who is answered at once, again and again, and claims nothing asks less and less often: the jobs are not for it,
+        or this server cannot let anybody wait.
         """
         if seconds <= 0:
             return ()
         time.sleep(self._rest)
+        if self._claimed_then != (claimed := self._claimed()):
+            self._rest, self._claimed_then = 0.0, claimed
         began = time.monotonic()
         heard = self._ask()
         at_once = time.monotonic() - began < AT_ONCE

@@ -23,6 +23,7 @@ MUTANTS = [
     Mutant("client: starts again after signing off", CLIENT, "if self._signed_off:", "if False:", OF_CLIENT),
     Mutant("client: an old server will do", CLIENT, "OLDEST_SERVER):", '""):', OF_CLIENT),
     Mutant("client: outcomes in one call only", CLIENT, "if len(outcomes) == 1:", "if True:", OF_CLIENT),
+    Mutant("listener: who claims rests", LISTENER, "if self._claimed_then != (", "if None is (", OF_CLIENT),
     Mutant("listener: asks without a rest", LISTENER, "time.sleep(self._rest)", "time.sleep(0)", OF_CLIENT),
     Mutant("wire: true is a number", SHAPES, "isinstance(value, int) and not isinstance(value, bool)",
            "isinstance(value, int)", OF_WIRE),

@@ -182,7 +182,7 @@ def test_what_the_servers_side_does_is_nothing_to_it(site: Site, client: HttpCli
     assert site.calls() == ["start"]
 
 
-def test_who_is_answered_at_once_again_and_again_asks_less_often(monkeypatch: pytest.MonkeyPatch):
+def test_who_is_answered_at_once_and_claims_nothing_asks_less_often(monkeypatch: pytest.MonkeyPatch):
     rests: list[float] = []
     monkeypatch.setattr("jobs.worker.http_listener.time.sleep", rests.append)
     answers = [["a"]] * 6 + [[]] * 2
@@ -192,7 +192,8 @@ def test_who_is_answered_at_once_again_and_again_asks_less_often(monkeypatch: py
             threading.Event().wait(0.3)
         return answers.pop(0) if answers else []
 
-    listener = HttpListener(ask)
+    claimed = iter([0] * 6 + [3] * 4)
+    listener = HttpListener(ask, lambda: next(claimed))
     for _ in range(10):
         listener.wait(1.0)
-    assert rests == [0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0, 0]
+    assert rests == [0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.0, 0.05, 0.1, 0]
