@@ -39,8 +39,8 @@ def test_workers_that_share_a_database_run_each_job_once(stage: Stage):
 @pytest.mark.postgres
 def test_a_worker_whose_connections_are_cut_goes_on_and_loses_nothing(stage: Stage):
     worker = stage.worker()
-    stage.wait_for(lambda: scalar(f"SELECT count(*) {OTHERS}") == 2)  # the claiming one, and the heartbeat's
-    assert scalar(f"SELECT count(pg_terminate_backend(pid)) {OTHERS}") == 2
+    stage.wait_for(lambda: scalar(f"SELECT count(*) {OTHERS}") >= 2)  # the claiming one, and that of a helper
+    assert scalar(f"SELECT count(pg_terminate_backend(pid)) {OTHERS}") >= 2  # others may have come meanwhile
     after_idling, while_running = stage.add("app.short"), stage.add("app.phased")
     assert stage.wait_for_end(after_idling).attempt == 1
     stage.wait_for(lambda: stage.history("second"))
