@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import django
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
+from django.urls import URLResolver, get_resolver
 
 from jobs.conf import all_settings, conf
 from jobs.dispatch import link
@@ -45,6 +47,26 @@ def check_tasks_framework(**_: Any) -> list[checks.CheckMessage]:
             id="jobs.W021",
         )
     ]
+
+
+@checks.register("jobs")
+def check_api(**_: Any) -> list[checks.CheckMessage]:
+    """No error: machines that only run workers have the same urls.py, and no use for django-ninja."""
+    has_urls = getattr(settings, "ROOT_URLCONF", None) and includes_api(get_resolver())
+    if not has_urls or find_spec("ninja"):
+        return []
+    return [
+        checks.Warning(
+            "The urls include jobs.api.urls, but django-ninja is not installed: no call of the API can be answered.",
+            hint="Run pip install 'jobyard[api]' where the site is served. Where only workers run, nothing is missing.",
+            id="jobs.W060",
+        )
+    ]
+
+
+def includes_api(resolver: URLResolver) -> bool:
+    inner = [each for each in resolver.url_patterns if isinstance(each, URLResolver)]
+    return any(getattr(each.urlconf_module, "__name__", "") == "jobs.api.urls" or includes_api(each) for each in inner)
 
 
 def unreadable_settings() -> Iterator[checks.CheckMessage]:

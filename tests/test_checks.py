@@ -1,5 +1,6 @@
 """System checks: settings that cannot work are refused with the setting, its value and the fix."""
 
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,7 @@ from django.core.checks import run_checks
 from django.db import connection
 
 from jobs import checks
-from jobs.checks import check_settings
+from jobs.checks import check_api, check_settings
 
 
 def ids() -> list[str | None]:
@@ -94,3 +95,12 @@ def test_sqlite_without_immediate_transactions_is_refused(monkeypatch):
 def test_another_engine_is_refused(monkeypatch):
     monkeypatch.setattr(checks, "connection", SimpleNamespace(vendor="mysql", settings_dict={}))
     assert ids() == ["jobs.E008"]
+
+
+def test_the_api_s_urls_without_the_package_that_answers_are_noticed(settings, monkeypatch):
+    assert check_api() == []
+    monkeypatch.setitem(sys.modules, "ninja", None)  # as where it is not installed
+    [message] = check_api()
+    assert (message.id, "pip install 'jobyard[api]'" in str(message.hint)) == ("jobs.W060", True)
+    settings.ROOT_URLCONF = "jobs.api.monitoring.urls"
+    assert check_api() == []

@@ -116,5 +116,6 @@ def understood(body: bytes) -> Any:
 def not_ours(url: str, how: Exception) -> QueueRefuses:
     return QueueRefuses(
         f"{url} is not a Jobyard server, or the URL is not that of its site: {how}. "
-        f"(This worker is version {__version__}; a server that is older may have no worker API.)"
+        f"(The worker API is there if the site's urls.py includes jobs.api.urls, and the server is not much older "
+        f"than this worker, which is version {__version__}.)"
     )

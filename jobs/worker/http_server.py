@@ -3,6 +3,7 @@
 import os
 import stat
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
@@ -39,6 +40,8 @@ def server_of(url: str, key_file: str, key: str) -> Server | None:
     if not key_file and not key:
         raise InvalidInput("A server is given, but no key: add --key-file FILE, or set JOBS_WORKER_KEY.")
     check_url(url)
+    if find_spec("urllib3") is None:
+        raise InvalidInput("A worker with a server needs urllib3: pip install 'jobyard[remote]'.")
     key = read_key(Path(key_file)) if key_file else checked_key(key, "JOBS_WORKER_KEY")
     return Server(url, key, conf.SERVER_CA_FILE)
 

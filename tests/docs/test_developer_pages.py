@@ -35,6 +35,13 @@ def test_the_first_job_is_tested_as_the_page_says():
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_readme_s_test_passes():
+    names = run_examples("README.md")
+    Job.objects.all().delete()  # what the page enqueues before it
+    assert passed_tests(names) == 1
+
+
+@pytest.mark.django_db(transaction=True)
 def test_the_examples_of_the_testing_page_pass():
     assert passed_tests(run_examples("docs/testing.md")) == 5
 

@@ -3,9 +3,11 @@
 import logging
 import logging.config
 import re
+import sys
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ROOT = Path(settings.BASE_DIR)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# ([\w/]+)\.py\n")  # the first line of an example that is a file of its own
 PAGES = (
     "README.md",
     "docs/quickstart.md",
@@ -37,11 +40,19 @@ PAGES = (
 
 
 def run_examples(page: str) -> dict[str, Any]:
+    """All names of the page. An example that names its file is a module: it sees only what it imports."""
     names: dict[str, Any] = {}
     examples = PYTHON.findall((ROOT / page).read_text())
     assert examples, f"{page} has no example"
     for example in examples:
-        exec(compile(example, page, "exec"), names)
+        if (file := FILE.match(example)) is None:
+            exec(compile(example, page, "exec"), names)
+            continue
+        module = ModuleType(file[1].replace("/", "."))
+        module.__file__ = page
+        sys.modules[module.__name__] = module
+        exec(compile(example, page, "exec"), module.__dict__)
+        names |= vars(module)
     return names
 
 
@@ -53,6 +64,8 @@ def _kinds_of_the_examples() -> Iterator[None]:
         declarations.remove(name)
     for name in {kind.name for kind in registry} - before:
         registry.remove(name)
+    for name in [name for name, module in sys.modules.items() if getattr(module, "__file__", None) in PAGES]:
+        del sys.modules[name]
 
 
 def worked(kind: str, **payload: Any) -> Job:

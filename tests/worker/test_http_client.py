@@ -139,7 +139,7 @@ def test_a_server_where_nobody_can_wait_is_polled(site: Site, client: HttpClient
     [
         (Told({**STARTED, "server_version": "0.0.9"}), "The server is too old: it is version 0.0.9"),
         (Told({"hello": 1}), "The server (version unknown) does not speak as this worker"),
-        (error(404, Code.NOT_FOUND), "is not a Jobyard server"),
+        (error(404, Code.NOT_FOUND), "urls.py includes jobs.api.urls"),
     ],
 )
 def test_a_server_that_cannot_be_worked_for_is_refused_in_clear_words(site: Site, answer: Told, words: str):

@@ -1,6 +1,7 @@
 """Where a remote worker finds its server and its key: half of it, and a key that others can read, are refused."""
 
 import os
+import sys
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -50,6 +51,12 @@ def test_half_of_it_and_what_cannot_be_is_refused(url, file, key, words):
         server_of(url, file, key)
     assert words in str(refused.value)
     assert KEY not in str(refused.value)
+
+
+def test_who_left_the_extra_out_is_told_its_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "urllib3", None)  # as where it is not installed
+    with pytest.raises(InvalidInput, match=r"needs urllib3: pip install 'jobyard\[remote\]'\.$"):
+        server_of(SITE, "", KEY)
 
 
 @pytest.mark.parametrize("url", ["", "  "])
