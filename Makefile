@@ -27,10 +27,9 @@ demo: $(READY) ## run a handful of real jobs on the embedded database
 	@$(MANAGE) demo
 
 serve: $(READY) ## web admin, worker and reaper in one terminal; Ctrl-C stops them
-	@$(MANAGE) migrate --verbosity 0
-	@$(MANAGE) first_admin
-	@PORT=$${PORT:-$$($(BIN)/python -m project.ports)} && echo "Open http://127.0.0.1:$$PORT/" && \
-		DEBUG=1 PATH="$(CURDIR)/$(BIN):$$PATH" PORT=$$PORT $(BIN)/honcho start
+	@PORT=$$($(BIN)/python -m project.ports) && $(MANAGE) migrate --verbosity 0 && $(MANAGE) first_admin && \
+		echo "Open http://127.0.0.1:$$PORT/" && \
+		{ DEBUG=1 PATH="$(CURDIR)/$(BIN):$$PATH" PORT=$$PORT $(BIN)/honcho start || [ $$? = 130 ]; } # 130: Ctrl-C
 
 test: $(READY) ## all checks, the suite on SQLite and on PostgreSQL, a minute of chaos, Django 6 (a quarter of an hour)
 	@$(MAKE) --no-print-directory -j3 check-types check-rest setup-django6

@@ -68,6 +68,7 @@ class Enqueuer(Generic[P]):
 
     def using(self, **options: Unpack[JobOptions]) -> "Enqueuer[P]":
         """The same with options of `jobs.enqueue`: queue, priority, run_after, unique, dedupe_key, subject …"""
+        check_options(options)
         return Enqueuer(self.kind, self.functions, {**self.options, **options})
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Enqueued:
@@ -82,6 +83,12 @@ class Enqueuer(Generic[P]):
         for function in self.functions():
             payload = named_arguments(self.kind, function, args, kwargs)
         return payload
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    known = JobOptions.__annotations__
+    if unknown := [option for option in options if option not in known]:
+        raise InvalidInput(f"A job has no option {unknown[0]!r}; choose from {', '.join(known)}.")
 
 
 def named_arguments(

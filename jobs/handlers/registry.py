@@ -148,7 +148,7 @@ class Registry:
         if close:
             return f"Did you mean {close[0]!r}?"
         if self._broken:
-            broken = "; ".join(f"{module}: {error}" for module, error in self._broken.items())
+            broken = "; ".join(f"{module}: {str(error).rstrip('.')}" for module, error in self._broken.items())
             return f"Some handlers could not be imported: {broken}."
         return "Register it with @handler in an installed app's job_handlers.py."
 

@@ -15,8 +15,8 @@ from django.db import connection, transaction
 from jobs import tracing
 from jobs.db import joining, transactional, with_patience
 from jobs.durations import NOT_TIMED
-from jobs.exceptions import InvalidInput, JobyardError
-from jobs.handlers.enqueueing import Enqueued, JobOptions
+from jobs.exceptions import JobyardError
+from jobs.handlers.enqueueing import Enqueued, JobOptions, check_options
 from jobs.lifecycle import counts, events, transition, wake_up
 from jobs.lifecycle import waiting as waiting_for
 from jobs.lifecycle.new_job import CheckedJob, Checker, NewJob, Terms, check
@@ -51,10 +51,8 @@ def enqueue(kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> En
     The options are the fields of `NewJob`. A duplicate is no error: `created` is False, and `job_id` says which
     job was met.
     """
-    try:
-        new = NewJob(kind, {} if payload is None else payload, **options)
-    except TypeError as error:
-        raise InvalidInput(f"enqueue() was called wrongly: {error}.") from None
+    check_options(options)
+    new = NewJob(kind, {} if payload is None else payload, **options)
     with tracing.enqueueing(str(kind), kind=kind) as span:
         answer = insert(check(new))
         if span:

@@ -6,6 +6,7 @@ from typing import Any
 from jobs.db import transactional
 from jobs.exceptions import InvalidInput
 from jobs.handlers.base import Child, ClaimRef, Spawn
+from jobs.handlers.enqueueing import check_options
 from jobs.handlers.registry import registry
 from jobs.handlers.spawning import named
 from jobs.lifecycle import waiting
@@ -65,6 +66,7 @@ def refuse_foreign(kind: str, orders: Sequence[Spawn]) -> None:
 
 def checked_order(job: LockedJob, order: Spawn) -> CheckedJob:
     """What it does not say is as its parent has it: the priority and the scope."""
+    check_options(order.options)
     options: dict[str, Any] = {"priority": job.priority, "scope": job.scope, **order.options}
     try:
         return check(NewJob(order.kind, {} if order.payload is None else order.payload, **options))

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import Error as DatabaseError
+from django.db import connection
 from rich.console import RenderableType
 
 from jobs.exceptions import InvalidInput, JobyardError
@@ -105,7 +106,14 @@ def complain_about(left_alone: Collection[int], named: Collection[int]) -> None:
 
 
 def database_trouble(error: Exception) -> str:
-    text = printable(" ".join(str(error).split()), 300)
-    missing = "no such table" in text or getattr(error.__cause__, "sqlstate", "") == "42P01"
-    advice = " Run `manage.py migrate` first." if missing else ""
-    return f"The database could not do it: {text.rstrip('.')}.{advice}"
+    lines = [" ".join(line.split()) for line in str(error).splitlines()]
+    text = printable(" ".join(line if line.endswith((".", "?", ":")) else f"{line}." for line in lines if line), 300)
+    return f"The database could not do it: {text}{advice_on(error)}"
+
+
+def advice_on(error: Exception) -> str:
+    if "no such table" in str(error) or getattr(error.__cause__, "sqlstate", "") == "42P01":
+        return " Run `manage.py migrate` first."
+    if "unable to open database file" in str(error):
+        return f" It is {printable(connection.settings_dict['NAME'])}: its folder must exist, and be yours to write in."
+    return ""

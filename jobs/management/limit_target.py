@@ -19,14 +19,10 @@ def add_targets(parser: CommandParser, *targets: str) -> None:
         parser.add_argument(f"--{target}", metavar="NAME", help=HELP[target])
 
 
-def target_of(options: dict[str, Any]) -> tuple[str, str]:
-    """The one that was given."""
+def target_of(options: dict[str, Any], queue: str = "a queue") -> tuple[str, str]:
+    """The one that was given; `queue` says how the command takes one."""
     given = [(target, options[target]) for target in HELP if options.get(target) is not None]
     if len(given) != 1:
-        known = [f"--{target}" for target in HELP if target in options and target != "queue"]
-        refuse(
-            f"Name one: a queue, {', '.join(known[:-1])} or {known[-1]}."
-            if given
-            else f"Name a queue, or give {', '.join(known)}."
-        )
+        names = [queue if target == "queue" else f"--{target}" for target in HELP if target in options]
+        refuse(f"Name one: {', '.join(names[:-1])} or {names[-1]}.")
     return given[0]

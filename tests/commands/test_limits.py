@@ -24,9 +24,9 @@ def test_a_limit_is_set_replaced_and_lifted():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--running", "1"], "Name a queue, or give --kind, --scope, --key"),
+        (["--running", "1"], "Name one: --queue, --kind, --scope or --key."),
         (["--queue", "a", "--kind", "b", "--running", "1"], "Name one"),
-        (["--queue", "a"], "Say how many may run"),
+        (["--queue", "a"], "--running, --rate or --window"),
         (["--queue", "a", "--running", "0"], "from 1 to"),
         (["--queue", "a", "--rate", "often"], "as in 100/m"),
         (["--queue", "a", "--window", "night"], "as in 22:00-06:00"),
@@ -38,6 +38,14 @@ def test_what_cannot_be_set_is_refused(arguments, words):
     assert refusal.code == 2
     assert words in refusal.sentence
     assert not Limit.objects.exists()
+
+
+def test_a_kind_that_has_no_handler_here_is_doubted(capsys):
+    run("set_limit", "--kind", "test.nop", "--running", "1")
+    assert "Did you mean 'test.noop'?" in capsys.readouterr().err
+    run("set_limit", "--kind", "test.noop", "--running", "1")
+    assert capsys.readouterr().err == ""
+    assert Limit.objects.count() == 2
 
 
 def test_a_limit_that_is_not_there_cannot_be_lifted():

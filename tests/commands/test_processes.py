@@ -52,7 +52,14 @@ def test_a_database_that_is_not_there_is_a_failure_in_one_sentence():
     done = manage("queue_status", "--json", DATABASE_URL="postgres://jobyard@127.0.0.1:1/nowhere")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("CommandError: The database could not do it: ")
+    assert done.stderr.endswith("refused. Is the server running on that host and accepting TCP/IP connections?\n")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_file_that_cannot_be_opened_is_named(tmp_path):
+    done = manage("queue_status", DATABASE_URL=f"sqlite:///{tmp_path}/nowhere/db.sqlite3")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert f"It is {tmp_path}/nowhere/db.sqlite3: its folder must exist" in done.stderr
 
 
 def test_a_terminal_that_knows_only_ascii_gets_question_marks_and_no_error():

@@ -79,6 +79,13 @@ def test_using_says_how_and_adds_up():
     assert not build.using(unique="active").enqueue(5).created
 
 
+def test_an_option_that_no_job_has_is_refused_where_it_is_written():
+    calls: list[Any] = [build.using, lambda **options: enqueue("typed.build", {"report_id": 1}, **options)]
+    for call in calls:
+        with pytest.raises(InvalidInput, match=r"^A job has no option 'prio'; choose from queue, priority, "):
+            call(prio=3)
+
+
 @pytest.mark.django_db
 def test_a_pipeline_enqueues_itself_if_every_phase_takes_the_payload():
     assert reload(printing.enqueue(title="Dune").job_id).payload == {"title": "Dune"}

@@ -2,7 +2,9 @@
 
 import socket
 
-from project.ports import free_port
+import pytest
+
+from project.ports import free_port, port_to_serve_on
 
 
 def test_the_wish_is_granted_where_it_is_free():
@@ -17,5 +19,8 @@ def test_a_port_that_is_taken_is_replaced_by_a_free_one():
         wish = taken.getsockname()[1]
         port = free_port(wish)
         assert port != wish
+        with pytest.raises(SystemExit, match=f"PORT={wish} is taken.*choose another PORT"):
+            port_to_serve_on(str(wish))
+        assert port_to_serve_on(str(port)) == port
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", port))

@@ -184,7 +184,7 @@ def test_a_job_that_is_cancelled_takes_its_children_along():
         (Order("test.noop", {}, ""), "key of a spawned job is empty"),
         (Order("test.noop", {}, "x" * 201), "at most 200"),
         (Order("test.noop", {}, "a", {"unique": "active"}), "takes no dedupe_key"),
-        (Order("test.noop", {}, "a", {"colour": 1}), "called wrongly"),
+        (Order("test.noop", {}, "a", {"colour": 1}), "A job has no option 'colour'"),
         (Order("test.nope", {}, "a"), "No handler is registered"),
         (Order("test.noop", {1}), "payload"),
     ],

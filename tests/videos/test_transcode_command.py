@@ -85,6 +85,12 @@ def test_content_that_failed_before_is_told_as_such(media, tmp_path):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_nothing_is_waited_for_if_nothing_was_added(tmp_path):
+    refusal = refused("transcode", "--wait", missing := tmp_path / "nowhere.mp4")
+    assert (refusal.sentence, refusal.printed) == (f"Not added: {missing}", "")
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_wanted_quality_that_the_source_is_too_small_for_is_named_at_the_end(media, tmp_path):
     video = make_video(qualities=["1080p", "720p"])
     ref = begun(video)

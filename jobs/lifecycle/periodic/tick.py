@@ -91,9 +91,19 @@ def tick(name: str, result: TickResult) -> None:
             result.enqueued.append(tick.job_id)
         else:
             getattr(result, tick.outcome).append(name)
-            level = logging.INFO if tick.outcome == TickOutcome.SKIPPED else logging.WARNING
+            level = logging.INFO if is_as_asked(tick) else logging.WARNING
             due = tick.tick_at.isoformat()
             logger.log(level, "periodic tick %s name=%s tick=%s reason=%r", tick.outcome, name, due, tick.reason)
+
+
+def is_as_asked(tick: PeriodicTick) -> bool:
+    """One at a time, or none that was missed: whoever asked for it need not be warned of it."""
+    unwanted = tick.outcome == TickOutcome.MISSED and mode_of(tick.periodic) == CatchUp.NONE
+    return unwanted or tick.outcome == TickOutcome.SKIPPED
+
+
+def mode_of(row: PeriodicJob) -> CatchUp:
+    return CatchUp(row.catch_up or conf.PERIODIC_CATCH_UP)
 
 
 @transactional
@@ -107,7 +117,7 @@ def tick_row(name: str) -> list[PeriodicTick]:
         schedule = row.when()
     except InvalidInput as error:  # its time zone was there when it was stored
         return [give_up(row, str(error))]
-    mode = CatchUp(row.catch_up or conf.PERIODIC_CATCH_UP)
+    mode = mode_of(row)
     grace = timedelta(seconds=conf.PERIODIC_GRACE)
     wanted = plan(schedule, row.next_at, row.now, mode, limit=conf.PERIODIC_CATCH_UP_LIMIT, grace=grace)
     ticks = [*missed(row, wanted), *(become_job(row, at) for at in wanted.ticks)]

@@ -16,6 +16,7 @@ from jobs.exceptions import InvalidInput
 from jobs.lifecycle.new_job import check_queue
 from jobs.machine import cpu_count
 from jobs.management.base import JobyardCommand
+from jobs.management.text import counted
 from jobs.sanitise import printable
 from jobs.selectors.limits import who_holds
 from jobs.windows import Window
@@ -106,8 +107,8 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
         asks_why = wanted.until_empty and wanted.has_database and not tally.jobs
         full = who_holds(wanted.queue_names) if asks_why else []
         done = (
-            f"worker {name} done: {tally.jobs} attempts, {tally.completed} completed, {tally.failed} failed, "
-            f"{tally.other} to be tried again, handed back or cancelled"
+            f"worker {name} done: {counted(tally.jobs, 'attempt')}, {tally.completed} completed, "
+            f"{tally.failed} failed, {tally.other} to be tried again, handed back or cancelled"
         )
         self.answer({"worker": name, **asdict(tally), "held_up_by": full}, *map(printable, full), done)
 

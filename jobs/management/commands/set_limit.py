@@ -4,6 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from jobs.exceptions import UnknownKind
+from jobs.handlers.registry import registry
 from jobs.lifecycle.set_limit import Rules, lift_limit, parse_rate, set_limit, told
 from jobs.management.arguments import whole_number
 from jobs.management.base import JobyardCommand, refuse
@@ -33,7 +35,7 @@ hold up nobody behind them. What runs already goes on."""
         parser.add_argument("--reason", default="", metavar="TEXT", help="a word for those who wonder")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        target, name = target_of(options)
+        target, name = target_of(options, "--queue")
         says = any(options[option] for option in ("running", "rate", "window", "time_zone"))
         if options["lift"]:
             if says:
@@ -43,8 +45,19 @@ hold up nobody behind them. What runs already goes on."""
                 {"target": target, "name": name, "lifted": True}, f"The limit of {target} {printable(name)} is lifted."
             )
             return
+        if not says:
+            refuse("Say what it allows: --running, --rate or --window; or --lift removes it.")
+        if target == "kind":
+            self.doubt(name)
         jobs, seconds = parse_rate(options["rate"]) if options["rate"] is not None else (None, None)
         rules = Rules(options["running"], jobs, seconds, options["window"], options["time_zone"])
         state = state_of(set_limit(target, name, rules, options["reason"]))
         sentence = f"Limit of {target} {printable(name)}: {told(state.limit)}. Now {state.running:,} running."
         self.answer(state.as_dict(), sentence)
+
+    def doubt(self, kind: str) -> None:
+        """A kind may be another machine's, or of a release to come: a word, and no refusal."""
+        try:
+            registry.get(kind)
+        except UnknownKind as error:
+            self.stderr.write(f"{printable(error)} The limit is for jobs that have this very name.")

@@ -96,7 +96,9 @@ others are added all the same. File names that begin with a dash come after `--`
         if self.as_json:
             self.answer({"files": documents})
         elif waited:
-            self.write("\n".join(ending(each) for each in documents if each["slug"]))
+            for each in documents:
+                if each["slug"]:
+                    self.write(ending(each))
         complain(documents, waited=waited)
 
 
@@ -146,11 +148,12 @@ def ending(told: dict[str, Any]) -> str:
 
 def complain(documents: list[dict[str, Any]], *, waited: bool) -> None:
     """A file that was named and is not where it should be is a failure, also when others are."""
-    if waited:
-        bad, what = [told for told in documents if told["status"] != VideoStatus.READY], "Not ready"
-    else:
-        bad, what = [told for told in documents if told["slug"] is None], "Not added"
-    if bad:
+    not_added = [told for told in documents if told["slug"] is None and told["error"]]
+    unready = [told for told in documents if waited and told["status"] != VideoStatus.READY and told not in not_added]
+    parts = []
+    for what, bad in (("Not added", not_added), ("Not ready", unready)):
         share = f", {len(bad)} of {len(documents)} files" if len(documents) > 1 else ""
         names = ", ".join(printable(told["file"], 100) for told in bad)
-        raise CommandError(f"{what}{share}: {names}", returncode=FAILED)
+        parts += [f"{what}{share}: {names}"] if bad else []
+    if parts:
+        raise CommandError("; ".join(parts), returncode=FAILED)

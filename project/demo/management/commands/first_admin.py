@@ -16,7 +16,8 @@ class Command(BaseCommand):
             raise CommandError("This is for DEBUG only; in production use `manage.py createsuperuser`.")
         users = get_user_model()._default_manager
         if users.filter(is_superuser=True).exists():
-            self.stdout.write("Log in with your superuser (forgot it? manage.py changepassword admin).")
+            self.stdout.write("Log in with your superuser. Forgot the password? Give it another one:")
+            self.stdout.write("  DEBUG=1 .venv/bin/python manage.py changepassword admin")
             return
         password = secrets.token_urlsafe(9)
         users.create_superuser("admin", "", password)
