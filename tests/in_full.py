@@ -11,7 +11,7 @@ from jobs.lifecycle.sql import kept
 
 @contextmanager
 def sent_in_full() -> Iterator[None]:
-    if shelf := kept.shelves.get(connection.connection):
+    if connection.vendor == "postgresql" and (shelf := kept.shelves.get(connection.connection)):
         shelf.forget()
     with patch.object(kept, "WORTH_KEEPING", float("inf")):
         yield

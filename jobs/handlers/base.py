@@ -203,6 +203,7 @@ class Answer(NamedTuple):
     status: Status | None = None
     refused: ClaimError | None = None
     repeated: bool = False
+    reason: str = ""  # of an attempt that failed: as its history says it, with the time until the next one
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from jobs.states import EventName, Status, Verdict
 
 MOST_AT_ONCE = 4 * 2**20  # characters of results in one statement
 COMPLETED = Ending(Status.COMPLETED, EventName.COMPLETED)  # as most jobs end
+FAILURES = frozenset({EventName.FAILED, EventName.RETRYING, EventName.REAPED})
 
 
 def complete(claim: ClaimRef, result: Any = None) -> Answer:
@@ -92,7 +93,7 @@ def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
         if job := held.pop(outcome.claim, None):  # the first word counts
             ending = ending_of(job, outcome)
             endings.append((job, ending))
-            answers[outcome.claim] = Answer(outcome.claim, ending.to)
+            answers[outcome.claim] = Answer(outcome.claim, ending.to, reason=told(ending.event, ending.reason))
     writes = Writes()
     apply(endings, writes)
     writes.add(*refreshing({job.worker_id for job in jobs}))
@@ -107,14 +108,20 @@ def answer_strays(claims: Collection[ClaimRef]) -> dict[ClaimRef, Answer]:
     accepted = JobEvent.objects.filter(
         job_id__in=[c.job_id for c in claims], claim_id__in={c.claim_id for c in claims}
     ).exclude(outcome="")
-    known = {(event.job_id, event.claim_id): event.outcome for event in accepted.only("job_id", "claim_id", "outcome")}
+    needed = accepted.only("job_id", "claim_id", "outcome", "name", "reason")
+    known = {(event.job_id, event.claim_id): event for event in needed}
     answers = {
-        claim: Answer(claim, Status(known[claim.job_id, claim.claim_id]), repeated=True)
+        claim: Answer(claim, Status(event.outcome), repeated=True, reason=told(event.name, event.reason))
         for claim in claims
-        if (claim.job_id, claim.claim_id) in known
+        if (event := known.get((claim.job_id, claim.claim_id)))
     }
     why = refusals([claim for claim in claims if claim not in answers])
     return answers | {claim: Answer(claim, refused=refusal) for claim, refusal in why.items()}
+
+
+def told(event: str, reason: str) -> str:
+    """What its worker shows: why an attempt failed."""
+    return first_line(reason) if event in FAILURES else ""
 
 
 def ending_of(job: LockedJob, outcome: Outcome) -> Ending:

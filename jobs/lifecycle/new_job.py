@@ -1,7 +1,7 @@
 """A job to be: what `enqueue` is told, checked once for Python, the command line and HTTP alike."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 from jobs import tracing
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
+from jobs.handlers.arguments import check_arguments
 from jobs.handlers.keys import derived_key
 from jobs.handlers.registry import KIND_NAME, Kind, registry
+from jobs.lifecycle.after import check_after
 from jobs.lifecycle.payload import check_payload, unstorable
 from jobs.lifecycle.retry_policy import Backoff
 from jobs.states import Accelerator, OnParentFailure, Unique
@@ -113,6 +115,8 @@ class Checker:
     def check(self, new: NewJob) -> CheckedJob:
         terms = self.terms_of(new)
         payload = check_payload(new.payload, self._largest)
+        if not new.allow_unknown:  # then its handler is another machine's, whatever is registered here
+            check_arguments(registry.get(new.kind), new.payload)
         return CheckedJob(
             terms,
             payload,
@@ -231,21 +235,6 @@ def check_key(key: Any) -> str | None:
     if key == "":
         raise InvalidInput("The dedupe key is empty; leave it out where there is none.")
     return check_text("dedupe key", key, 200)
-
-
-def check_after(after: Any) -> tuple[int, ...]:
-    """Ids, each once."""
-    if isinstance(after, (str, bytes, Mapping)) or not isinstance(after, Iterable):
-        raise InvalidInput(f"after must be a list of jobs to wait for, not {type(after).__name__}.")
-    return tuple(sorted({id_of(each) for each in after}))
-
-
-def id_of(job: Any) -> int:
-    """Of an id, of what `enqueue` answered, or of a row."""
-    job_id = job if isinstance(job, int) else getattr(job, "job_id", None) or getattr(job, "pk", None)
-    if isinstance(job_id, bool) or not isinstance(job_id, int) or not 0 < job_id < 2**63:
-        raise InvalidInput(f"after has {job!r}, which is no job: give ids, or what enqueue() returned.")
-    return job_id
 
 
 def check_moment(moment: Any) -> datetime | None:

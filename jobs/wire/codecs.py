@@ -125,10 +125,16 @@ def decode_answer(value: Any) -> Answer:
         return answer
     if code not in REFUSALS:
         raise WrongShape(f"one of {', '.join(REFUSALS)}", code, "refused")
-    return Answer(answer.claim, answer.status, refusal(code, answer.claim.job_id), answer.repeated)
+    return answer._replace(refused=refusal(code, answer.claim.job_id))
 
 
-ANSWERED = Record(Answer, claim=CLAIM, status=optional(one_of(Status)), repeated=FLAG)
+ANSWERED = Record(
+    Answer,
+    claim=CLAIM,
+    status=optional(one_of(Status)),
+    repeated=FLAG,
+    reason=TEXT,
+)
 ANSWER: Codec[Answer] = Codec(encode_answer, decode_answer)
 ANSWERS = list_of(ANSWER)
 

@@ -60,13 +60,11 @@ class Clerk(threading.Thread):
     ) -> None:
         super().__init__(name="clerk", daemon=True)
         self.client, self.ledger = client, ledger
-        self.reaps_first, self.ticks_first = reaps_first, ticks_first
-        self.beat_before_leaving = beat_before_leaving
+        self.reaps_first, self.ticks_first, self.beat_before_leaving = reaps_first, ticks_first, beat_before_leaving
         self.on_registered, self.on_found = on_registered, on_found
         self.on_finished, self.on_failure = on_finished, on_failure
         self.notary = Notary(client, self.hand_in, on_finished, on_failure)
-        self._tray = Tray()
-        self._wake = threading.Condition()
+        self._tray, self._wake = Tray(), threading.Condition()
         self._closing = False
         self._give_up = threading.Event()
         self._reported_at: dict[ClaimRef, float] = {}
@@ -249,11 +247,7 @@ class Clerk(threading.Thread):
     def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         """As often as it takes: until an outcome is answered, the job is not over."""
         answers = self.finish_all(outcomes)
-        expired = [
-            outcome
-            for outcome, answer in zip(outcomes, answers, strict=True)
-            if isinstance(answer.refused, ClaimExpired)
-        ]
+        expired = [told for told, got in zip(outcomes, answers, strict=True) if isinstance(got.refused, ClaimExpired)]
         if expired:
             self.renew()
             again = {answer.claim: answer for answer in self.finish_all(expired)}

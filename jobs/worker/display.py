@@ -17,7 +17,7 @@ from rich.text import Text
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, QualityReport, Report
 from jobs.progress import eta_seconds
 from jobs.sanitise import printable
-from jobs.states import QualityStatus
+from jobs.states import QualityStatus, Status
 from jobs.worker.crew import Assignment
 from jobs.worker.ledger import NEVER
 from jobs.worker.options import WorkerTally
@@ -61,7 +61,10 @@ class LogDisplay:
         logger.debug("progress job=%d percent=%s step=%r", report.claim.job_id, report.progress, report.step)
 
     def finished(self, job: ClaimedJob, answer: Answer) -> None:
-        logger.info("finished job=%d kind=%s status=%s", job.id, job.kind, status_of(answer))
+        line = f"finished job={job.id} kind={job.kind} status={status_of(answer)}"
+        if answer.reason:
+            line += f" attempt={job.attempt} max_attempts={job.max_attempts} reason={answer.reason!r}"
+        logger.log(level_of(answer), "%s", line)
 
     def refresh(self, assignments: Sequence[Assignment], tally: WorkerTally) -> None:
         return None
@@ -146,7 +149,9 @@ class LiveDisplay:
         self.lines_since += 1
         status = status_of(answer)
         word = Text("to be retried" if status == "pending" else status, self.COLOURS.get(status, "red"))
-        self.draw(self.console.print, Text.assemble(*title_of(job), "  ", word, Text(f", took {seconds:.1f} s", "dim")))
+        took = Text(f", took {seconds:.1f} s", "dim")
+        why = visible(f", attempt {job.attempt} of {job.max_attempts}: {answer.reason}" if answer.reason else "")
+        self.draw(self.console.print, Text.assemble(*title_of(job), "  ", word, took, why))
 
     def draw(self, how: Callable[..., None], *what: object, **options: Any) -> None:
         """A terminal that was closed is no reason to stop in disorder: a signal says that, and how."""
@@ -228,6 +233,12 @@ def eta_text(seconds: float | None) -> Text:
 def visible(text: str) -> Text:
     """Neither rich's markup nor a terminal's escape sequences are obeyed."""
     return Text(printable(text))
+
+
+def level_of(answer: Answer) -> int:
+    if answer.status == Status.FAILED:
+        return logging.ERROR
+    return logging.WARNING if answer.reason else logging.INFO
 
 
 def status_of(answer: Answer) -> str:

@@ -1,15 +1,11 @@
 """Runs one attempt and says how it ended; nothing is stored here."""
 
 import asyncio
-import functools
-import inspect
-from collections.abc import KeysView
-from dataclasses import dataclass
-from inspect import Parameter
 from typing import Any
 
 from jobs.conf import conf
-from jobs.exceptions import ClaimError, Fatal, InvalidInput, RetryLater, StopRequested, WaitFor
+from jobs.exceptions import ClaimError, Fatal, RetryLater, StopRequested, WaitFor
+from jobs.handlers.arguments import check_arguments
 from jobs.handlers.base import ClaimedJob, Outcome
 from jobs.handlers.context import Context
 from jobs.handlers.registry import Kind, registry
@@ -63,49 +59,6 @@ def stopped(job: ClaimedJob, reason: Reason) -> Outcome | None:
 
 
 def call(kind: Kind, attempt: Attempt, context: Context) -> Any:
-    payload = attempt.job.payload
+    check_arguments(kind, attempt.job.payload)
     assert kind.function is not None
-    for function in [phase.function for phase in kind.phases] or [kind.function]:
-        check_arguments(kind, function, context, payload)
-    return context.call(kind.function, **payload)
-
-
-signature_of = functools.cache(inspect.signature)
-
-
-def check_arguments(kind: Kind, function: Any, context: Context, payload: dict[str, Any]) -> None:
-    if (names := names_taken_by(function)) and names.fit(payload.keys()):
-        return
-    try:
-        signature_of(function).bind(context, **payload)
-    except TypeError as error:
-        raise InvalidInput(f"The payload does not fit the handler of {kind.name!r}: {error}.") from None
-
-
-@dataclass(frozen=True)
-class Names:
-    """The names a handler takes: to compare them is ten times as fast as to bind arguments."""
-
-    first: str
-    known: frozenset[str]
-    required: frozenset[str]
-    takes_any: bool
-
-    def fit(self, given: KeysView[str]) -> bool:
-        return given >= self.required and (self.first not in given if self.takes_any else given <= self.known)
-
-
-@functools.cache
-def names_taken_by(function: Any) -> Names | None:
-    """None where names alone do not tell: the context is not a plain first argument."""
-    parameters = list(signature_of(function).parameters.values())
-    if not parameters or parameters[0].kind is not Parameter.POSITIONAL_OR_KEYWORD:
-        return None
-    first, *others = parameters
-    named = [each for each in others if each.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
-    return Names(
-        first.name,
-        frozenset(each.name for each in named),
-        frozenset(each.name for each in named if each.default is Parameter.empty),
-        any(each.kind is Parameter.VAR_KEYWORD for each in others),
-    )
+    return context.call(kind.function, **attempt.job.payload)

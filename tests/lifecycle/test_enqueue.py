@@ -8,7 +8,8 @@ from django.db import transaction
 
 from jobs.exceptions import InvalidInput, UnknownKind
 from jobs.handlers.registry import Kind
-from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.new_job import NewJob
 from jobs.models import Job, JobEvent, QueueDelta
 from jobs.selectors.clock import database_now
 from jobs.states import Accelerator, Hold, Status
@@ -86,6 +87,18 @@ def test_an_unknown_kind_is_refused_with_a_hint():
 
 def test_an_unknown_kind_is_taken_where_its_handler_lives_elsewhere():
     assert make_job("elsewhere.kind", allow_unknown=True).kind == "elsewhere.kind"
+
+
+def test_a_payload_that_its_handler_would_not_take_is_refused(kind: Kind):
+    kind.function = lambda context, month: None
+    for misfit in ({"monht": 5}, {}, {"month": 5, "year": 2031}):
+        with pytest.raises(InvalidInput, match=f"The payload does not fit the handler of {kind.name!r}"):
+            enqueue(kind.name, misfit)
+        with pytest.raises(InvalidInput, match="does not fit"):
+            enqueue_many([NewJob(kind.name, {"month": 4}), NewJob(kind.name, misfit)])
+    assert not Job.objects.exists()
+    enqueue(kind.name, {"month": 5})
+    enqueue(kind.name, {"monht": 5}, allow_unknown=True)  # the handler is another machine's
 
 
 def test_an_option_that_does_not_exist_is_named():

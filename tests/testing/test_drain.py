@@ -165,7 +165,7 @@ def test_what_a_worker_finds_wrong_is_told_as_it_records_it(kind):
     kind("t.hook", on_complete=hook, max_attempts=1)(lambda ctx: None)
     kind("t.gone")(lambda ctx: None)
     enqueue("t.hook", priority=3)
-    enqueue("t.hook", {"surprise": 1}, priority=2)
+    enqueue("t.hook", {"surprise": 1}, priority=2, allow_unknown=True)
     enqueue("t.gone", priority=1)
     with pytest.raises(JobFailed, match=r"(?s)attempt 1 of 1: RuntimeError: the hook.*in hook"):
         drain()

@@ -94,7 +94,7 @@ def test_what_is_said_is_understood(data):
 
 def test_an_answer_says_how_it_was_refused():
     claim = ClaimRef(7, codecs.IDENTIFIER.decode("6f1c1f5e-7a49-4c39-8f2f-3f6c5b0c7d11"))
-    said = [Answer(claim, Status.COMPLETED, repeated=True), Answer(claim, refused=ClaimLost(job_id=7)),
+    said = [Answer(claim, Status.FAILED, repeated=True, reason="boom"), Answer(claim, refused=ClaimLost(job_id=7)),
             Answer(claim, refused=ClaimExpired(job_id=7))]  # fmt: skip
     heard = codecs.ANSWERS.decode(from_bytes(to_bytes(codecs.ANSWERS.encode(said))))
     assert heard[0] == said[0]

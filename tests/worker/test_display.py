@@ -150,6 +150,26 @@ def test_a_terminal_shows_how_a_job_ended_and_how_long_it_took(live: LiveDisplay
     assert f"job 7 test.noop clip.mp4  {word}, took 2.5 s" in COLOURS.sub("", terminal.getvalue())
 
 
+def test_a_terminal_shows_why_a_job_failed_and_when_it_is_tried_again(live: LiveDisplay, terminal: io.StringIO):
+    live.finished(job := started(live), Answer(job.claim, Status.PENDING, reason=f"in 10.5 s: boom {HOSTILE}"))
+    live.finished(job, Answer(job.claim, Status.FAILED, reason="ValueError: boom"))
+    shown = COLOURS.sub("", terminal.getvalue())
+    assert r"to be retried, took 0.0 s, attempt 1 of 3: in 10.5 s: boom \x1b]0;title\x07" in shown
+    assert "failed, took 0.0 s, attempt 1 of 3: ValueError: boom" in shown
+    assert "\x1b]0;" not in shown
+
+
+def test_a_log_says_why_a_job_failed_and_when_it_is_tried_again(caplog: pytest.LogCaptureFixture):
+    job, display = a_claimed_job(), LogDisplay()
+    display.finished(job, Answer(job.claim, Status.PENDING, reason=f"in 10.5 s: boom {HOSTILE}"))
+    display.finished(job, Answer(job.claim, Status.FAILED, reason="ValueError: boom"))
+    retried, failed = caplog.records
+    assert "status=pending attempt=1 max_attempts=3 reason='in 10.5 s: boom \\x1b]0;title" in retried.getMessage()
+    assert failed.getMessage().endswith("status=failed attempt=1 max_attempts=3 reason='ValueError: boom'")
+    assert (retried.levelname, failed.levelname) == ("WARNING", "ERROR")
+    assert "\n" not in retried.getMessage()
+
+
 def test_a_job_that_has_ended_leaves_the_table_at_once(live: LiveDisplay, drawn, terminal: io.StringIO):
     ended, other = started(live, subject="ended"), started(live, subject="other")
     assert "ended" in drawn(ended, other)
