@@ -87,6 +87,11 @@ class VideoAdmin(admin.ModelAdmin):
         shown.tell_qualities(listed.result_list)
         return listed
 
+    def get_fieldsets(self, request: HttpRequest, obj: Video | None = None) -> Any:
+        """Without rows that have nothing to say."""
+        said = tuple(field for field in NOW if obj is None or field(obj))
+        return [(name, {"fields": said if name == "Now" else what["fields"]}) for name, what in self.fieldsets]
+
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:

@@ -7,8 +7,9 @@ from django.db.models.functions import Coalesce
 
 from jobs.conf import conf
 from jobs.db import Now
-from jobs.models import Dependency, Job, Worker
+from jobs.models import Dependency, Job, QualityProgress, Worker
 from jobs.process_identity import proven_dead, this_process
+from jobs.selectors.qualities import Qualities, qualities_of
 from jobs.states import ACTIVE
 from jobs.videos.exceptions import VideoNotFound
 from jobs.videos.models import Video, VideoQuerySet
@@ -44,6 +45,16 @@ def parts_of(job_ids: Collection[int]) -> list[Job]:
     """The jobs that these spawned and that have not ended."""
     spawned = Dependency.objects.of(job_ids).spawned().unfinished()
     return active_jobs(list(spawned.values_list("needs_id", flat=True)))
+
+
+def bars_of(job_ids: Collection[int]) -> Qualities:
+    """How far the qualities of these jobs are, the largest picture first: they are begun in any order."""
+    return {job_id: sorted(rows, key=height, reverse=True) for job_id, rows in qualities_of(job_ids).items()}
+
+
+def height(quality: QualityProgress) -> int:
+    digits = quality.name.removesuffix("p")
+    return int(digits) if digits.isdecimal() else 0
 
 
 def is_served(queue: str) -> bool:

@@ -9,9 +9,9 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html, format_html_join
 
 from jobs.models import QualityProgress
-from jobs.selectors.qualities import qualities_of
 from jobs.states import ACTIVE, QualityStatus
 from jobs.videos.models import Video, VideoQuality
+from jobs.videos.selectors import bars_of
 from jobs.videos.shown import texts
 from jobs.videos.shown.live import percent_of
 
@@ -84,7 +84,7 @@ def quality_bars(video: Video) -> str:
 
 def tell_qualities(videos: Collection[Video]) -> None:
     """Ask once for a whole page of the list."""
-    told = qualities_of({video.job_id for video in videos if video.job_id})
+    told = bars_of({video.job_id for video in videos if video.job_id})
     for video in videos:
         video.told = told.get(video.job_id or 0, [])  # type: ignore[attr-defined]
 

@@ -1,5 +1,6 @@
 """Videos in the admin: uploaded, looked at, transcoded again and deleted, by those who may."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,18 @@ def test_a_video_s_page_shows_its_live_facts_and_edits_nothing_but_the_title(edi
                  "avc1.64001f", "1 Mbit/s", video.source_sha256):  # fmt: skip
         assert text in content
     assert content.count('<input type="text"') + content.count("<textarea") == 1
+
+
+def test_the_qualities_of_a_job_are_shown_by_size_and_what_has_ended_has_no_progress(editor):
+    video = ready_video("one", "720p")
+    retranscode(video)
+    told = [QualityReport(name, QualityStatus.IN_PROGRESS) for name in ("480p", "1080p", "720p")]
+    report(Report(ref := begun(video), qualities=told))
+    content = change_page(editor, video)
+    assert re.findall(r"<tr><td>(\d+p)</td>", content) == ["1080p", "720p", "480p"]
+    assert "field-progress" in content
+    finish_one(Outcome.failed(ref, "no", fatal=True))
+    assert "field-progress" not in change_page(editor, video)
 
 
 def test_qualities_that_failed_are_shown_with_their_errors(editor):

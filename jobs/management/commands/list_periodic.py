@@ -24,7 +24,10 @@ what became of its last job. Those that the code declares are known once a worke
 
     def handle(self, *args: Any, **options: Any) -> None:
         rows, now = list_periodic(), database_now()
-        none = "There is no periodic job. Declare one with @periodic, or add one in the admin."
+        none = (
+            "There is no periodic job. Declare one with @periodic, or add one in the admin. "
+            "What was declared just now is known once a worker has started, or run_periodic has run."
+        )
         self.answer(
             {"periodic_jobs": [document(shown) for shown in rows]},
             table(COLUMNS, [cells(shown, now) for shown in rows]) if rows else none,

@@ -10,11 +10,10 @@ from jobs.lifecycle.reap import reap_once
 from jobs.management.text import told
 from jobs.models import Job, JobEvent, Queue
 from jobs.selectors.clock import database_now
-from jobs.selectors.qualities import qualities_of
 from jobs.states import EventName, Hold, Status
 from jobs.videos.management.bars import bars
 from jobs.videos.management.worker_here import work_here
-from jobs.videos.selectors import active_jobs, is_served, parts_of
+from jobs.videos.selectors import active_jobs, bars_of, is_served, parts_of
 
 LOOK_EVERY = 0.5
 ASK_FOR_WORKERS_EVERY = 4  # looks
@@ -72,7 +71,7 @@ def watch(job_ids: Collection[int], queues: Collection[str], *, moving: bool) ->
     with bars(wanted=moving) as shown:
         looks = 0
         while jobs := active(job_ids):
-            shown.show(jobs, qualities_of([job.pk for job in jobs]))
+            shown.show(jobs, bars_of([job.pk for job in jobs]))
             sleep(LOOK_EVERY)
             looks += 1
             if looks % ASK_FOR_WORKERS_EVERY == 0 and not all(is_served(queue) for queue in queues):

@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from jobs.models import Dependency, Job, PhaseProgress, QualityProgress
-from jobs.selectors.qualities import qualities_of
 from jobs.states import Hold, PhaseStatus, QualityStatus, ShownState, Status
 from jobs.videos.models import Video
-from jobs.videos.selectors import LARGE
+from jobs.videos.selectors import LARGE, bars_of
 from jobs.videos.shown.texts import facts
 from jobs.videos.shown.waiting import waiting_text
 
@@ -63,7 +62,7 @@ def live_state(video: Video, *, inspect: bool) -> Live:
     job = video.own_job().with_state().defer(*LARGE).first()
     if job is None:
         return state
-    rows = qualities_of([job.pk])[job.pk]
+    rows = bars_of([job.pk])[job.pk]
     state = replace(state, percent=percent_of(job, rows), bars=[bar(row, inspect=inspect) for row in rows])
     if job.status == Status.RUNNING:
         return replace(state, again=SOON, text=running_text(job))
