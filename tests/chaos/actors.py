@@ -57,9 +57,9 @@ class Actor:
             signal_all(self.frozen, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        signal_all(self.frozen, signal.SIGCONT)
         for pid in self.frozen:
-            told("thawed", pid=pid)
+            told("thawed", pid=pid)  # before: what goes on may speak sooner than we
+        signal_all(self.frozen, signal.SIGCONT)
         self.frozen = []
 
     def end(self) -> int | None:
