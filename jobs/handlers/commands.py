@@ -94,9 +94,9 @@ class Commands:
     def close(self) -> None:
         """End what still runs, in whichever thread; nothing more is started."""
         self._closed = True
-        running = list(self._running)
-        if not running:
+        if not self._running:
             return
+        running = list(self._running)
         for process in running:
             process.signal_group(signal.SIGTERM)
         deadline = monotonic() + PATIENCE

@@ -186,6 +186,8 @@ class Context:
 
     def raise_if_cancelled(self) -> None:
         """Stop here if the claim is lost, somebody cancelled the job, or the worker must exit."""
+        if not self._stop.asked:
+            return
         if self._stop.lost:
             raise ClaimLost(job_id=self.job_id)
         if self._stop.cancelled:

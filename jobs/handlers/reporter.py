@@ -17,6 +17,11 @@ class StopFlags(Protocol):
     """The orders that reached the worker for this job."""
 
     @property
+    def asked(self) -> bool:
+        """Whether any of them did."""
+        ...
+
+    @property
     def cancelled(self) -> bool: ...
     @property
     def shutting_down(self) -> bool: ...

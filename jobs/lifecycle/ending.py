@@ -73,6 +73,9 @@ class Ending:
         )
 
 
+COMPLETED = Ending(Status.COMPLETED, EventName.COMPLETED)  # as most jobs end
+
+
 def charged_for_crash(job: AnyJob, reason: str, error: str) -> Ending:
     """The attempt was lost with the process that ran it: due again at once the first time, then after a wait."""
     decision = decide_after_crash(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from django.db import connection
 from django.db.models import Case, F, Q, Value, When
 
 from jobs.given import Given, GivenList
@@ -28,6 +29,17 @@ def of_job(job: AnyJob, name: EventName, *, reason: str = "", outcome: str = "")
         outcome=outcome,
         reason=clean_text(reason, MAX_REASON),
     )
+
+
+def telling(change: Statement) -> Statement:
+    """A change of jobs that writes their event, too, as their rows stand after it. Only PostgreSQL can say this."""
+    table = connection.ops.quote_name(JobEvent._meta.db_table)
+    sql = f"""
+        WITH moved AS ({change.sql} RETURNING id, queue, worker_id, last_worker_name, claim_id, attempt)
+        INSERT INTO {table} (name, job_id, queue, worker_id, worker_name, claim_id, attempt, outcome, reason)
+        SELECT %s, id, queue, worker_id, CASE WHEN worker_id IS NULL THEN '' ELSE last_worker_name END,
+            claim_id, attempt, '', %s FROM moved"""  # noqa: S608  names of our own table and columns  # nosec B608
+    return Statement(sql, (*change.parameters, Given("event"), Given("reason")))
 
 
 def of_jobs(job_ids: Sequence[int], name: EventName, *, reason: str = "", outcome: str = "") -> Bound:

@@ -16,7 +16,8 @@ from jobs.exceptions import Fatal, InvalidInput
 from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle import hooks, limits, waiting
-from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
+from jobs.lifecycle.complete import MOST_AT_ONCE, complete_alike
+from jobs.lifecycle.ending import COMPLETED, Ending, charged_for_crash, given_back
 from jobs.lifecycle.fence import lock_held, refusals
 from jobs.lifecycle.locked_job import LockedJob
 from jobs.lifecycle.outputs.hand_over import hand_over
@@ -27,8 +28,6 @@ from jobs.models import Job, JobEvent
 from jobs.sanitise import clean_error, clean_json, clean_text
 from jobs.states import EventName, Status, Verdict
 
-MOST_AT_ONCE = 4 * 2**20  # characters of results in one statement
-COMPLETED = Ending(Status.COMPLETED, EventName.COMPLETED)  # as most jobs end
 FAILURES = frozenset({EventName.FAILED, EventName.RETRYING, EventName.REAPED})
 
 
@@ -83,6 +82,14 @@ def finish_each(outcomes: Sequence[Outcome]) -> list[Answer]:
 
 @transactional
 def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
+    answers = complete_alike(outcomes)
+    others = [outcome for outcome in outcomes if outcome.claim not in answers]
+    if others:
+        answers |= decide_and_write(others)
+    return [answers[outcome.claim] for outcome in outcomes]
+
+
+def decide_and_write(outcomes: Sequence[Outcome]) -> dict[ClaimRef, Answer]:
     claims = {outcome.claim for outcome in outcomes}
     held = lock_held(claims)
     jobs = list(held.values())
@@ -98,7 +105,7 @@ def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
     apply(endings, writes)
     writes.add(*refreshing({job.worker_id for job in jobs}))
     writes.run()
-    return [answers[outcome.claim] for outcome in outcomes]
+    return answers
 
 
 def answer_strays(claims: Collection[ClaimRef]) -> dict[ClaimRef, Answer]:

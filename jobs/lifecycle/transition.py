@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db import models
 from django.db.models import Q
 
-from jobs.db import Now, transactional
+from jobs.db import Now, is_postgres, transactional
 from jobs.exceptions import JobyardError
 from jobs.given import Among, Given, GivenList
 from jobs.lifecycle import announce, counts, events, limits, waiting, wake_up
@@ -116,12 +116,12 @@ def move_alone(
         if to not in TRANSITIONS[Status(job.status)]:
             raise TransitionRefused(job_id=job.pk, status=job.status, to=to)
     ids = [job.pk for job in jobs]
-    told = events.of_jobs(ids, event, reason=words.reason, outcome=words.outcome)
-    if to != Status.RUNNING:  # the event names the holder: a claim is on the row before its end, and after its start
-        collected.add(told)
-    write(collected, jobs, {"status": to, **changes}, {"delay": timedelta(seconds=delay), **given})
+    given = {"delay": timedelta(seconds=delay), **given}
     if to == Status.RUNNING:
-        collected.add(told)
+        write_and_tell(collected, jobs, event, words, {"status": to, **changes}, given)
+    else:  # the event names the holder, who is on the row until its claim ends
+        collected.add(events.of_jobs(ids, event, reason=words.reason, outcome=words.outcome))
+        write(collected, jobs, {"status": to, **changes}, given)
     if to in TERMINAL:
         collected.add(*announce.end_of(jobs, EventName(to)))
     hold = changes.get("hold", Hold.NONE)
@@ -177,24 +177,47 @@ def rearrange(jobs: Sequence[AnyJob], event: EventName, *, reason: str = "", **c
     wake_up.send_if_soon(ids)
 
 
-def write(writes: Writes, jobs: Sequence[AnyJob], changes: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def write(
+    writes: Writes,
+    jobs: Sequence[AnyJob],
+    changes: Mapping[str, Any],
+    given: Mapping[str, Any],
+    telling: bool = False,
+) -> None:
     """Write the changes into the rows, which must still be as they were locked.
 
     Only this transaction itself can have changed them: then what it did is undone with it.
     """
     ids, claims = [job.pk for job in jobs], {job.claim_id for job in jobs}
     expressions = tuple((name, value if is_expression(value) else None) for name, value in changes.items())
-    update = write_of(expressions, None in claims).bound(
+    update = write_of(expressions, None in claims, telling).bound(
         ids=ids, claims=claims - {None}, statuses={job.status for job in jobs}, **given, **changes
     )
     writes.expect(len(ids), update, lambda moved: MovedMeanwhile(jobs=ids, number=len(ids) - moved))
 
 
+def write_and_tell(
+    writes: Writes,
+    jobs: Sequence[AnyJob],
+    event: EventName,
+    words: Told,
+    changes: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> None:
+    """With the event that tells of the rows as they are then: by the same statement, where the engine can do that."""
+    if is_postgres():
+        write(writes, jobs, changes, {"event": event, "reason": words.reason, **given}, telling=True)
+    else:
+        write(writes, jobs, changes, given)
+        writes.add(events.of_jobs([job.pk for job in jobs], event, reason=words.reason))
+
+
 @built_once
-def write_of(expressions: tuple[tuple[str, Any], ...], unclaimed: bool) -> Statement:
+def write_of(expressions: tuple[tuple[str, Any], ...], unclaimed: bool, telling: bool = False) -> Statement:
     """An expression is a part of the statement; any other value is given."""
     changes = {name: expression or Given(name, field_of(Job, name)) for name, expression in expressions}
-    return update(Job.objects.with_ids(GivenList("ids")).filter(as_locked(unclaimed)), changes)
+    change = update(Job.objects.with_ids(GivenList("ids")).filter(as_locked(unclaimed)), changes)
+    return events.telling(change) if telling else change
 
 
 def one_of_each_status(jobs: Sequence[AnyJob]) -> Iterable[AnyJob]:

@@ -15,7 +15,7 @@ from jobs.lifecycle.new_job import check_queue, check_text
 from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.together import run_together
-from jobs.models import Job, Worker, WorkerQuerySet
+from jobs.models import Claim, Job, Worker, WorkerQuerySet
 from jobs.process_identity import ProcessIdentity
 from jobs.sanitise import clean_json, measured_json
 from jobs.states import LIVE_WORKER, EventName, Status, WorkerStatus, WorkerType
@@ -93,10 +93,26 @@ def refreshing(worker_ids: Collection[UUID | None]) -> list[Bound]:
     return [status_of_each().bound(workers=known)] if known else []
 
 
+def refreshing_holders(calls: Collection[UUID]) -> Bound:
+    """The same for whoever made these claim calls: their rows are kept while a job of theirs runs."""
+    return status_of_holders().bound(calls=calls)
+
+
 @built_once
 def status_of_each() -> Statement:
-    workers, should = Worker.objects.live().filter(Among("pk", GivenList("workers"))), busy_or_idle()
-    return update(workers.exclude(status=should), {"status": should})
+    return refreshed(Worker.objects.filter(Among("pk", GivenList("workers"))))
+
+
+@built_once
+def status_of_holders() -> Statement:
+    return refreshed(
+        Worker.objects.filter(pk__in=Claim.objects.filter(Among("pk", GivenList("calls"))).values("worker_id"))
+    )
+
+
+def refreshed(workers: WorkerQuerySet) -> Statement:
+    should = busy_or_idle()
+    return update(workers.live().exclude(status=should), {"status": should})
 
 
 def busy_or_idle() -> Case:

@@ -21,6 +21,10 @@ class Attempt:
     began: float = field(default_factory=monotonic)  # when its slot took it: it may have waited for others before
 
     @property
+    def asked(self) -> bool:
+        return self.reason is not None
+
+    @property
     def cancelled(self) -> bool:
         return self.reason == Reason.CANCELLED
 

@@ -1,27 +1,34 @@
 """The board: memory that a child shares with the supervisor. The child marks on it how far each of its jobs is, the
 supervisor how long their leases last, and which jobs are called back.
 
-It can be read when the child is dead: what it was running then is known exactly, with no message to be lost. Whether a
-job begins or is called back is decided under a lock of its place, which the kernel releases when its holder dies.
+It can be read when the child is dead: what it was running then is known exactly, with no message to be lost.
+
+Whether a job begins or is called back is settled without a lock: a child begins thousands a second, few are called back.
+Each writes its own word first and then looks at the other's: the child marks the job as begun and looks whether it was
+asked for, the supervisor asks, lets a fence pass, and looks whether it has begun. So at least one of them sees the
+other. A child that does waits for the supervisor's decision.
 """
 
 import mmap
 import os
+from collections.abc import Collection
 from time import monotonic, sleep
 
-from jobs.worker.place_locks import try_lock, unlock
+from jobs.worker.fences import fence, take_part
 
 PLACES = 2048
-SIZE = 2 * PLACES * 8
+SIZE = 3 * PLACES * 8
 WAITS = 0.0
-YIELDED, RECALLED = float("-inf"), float("inf")
+YIELDED, NOTICED = float("-inf"), float("inf")  # the latter: that it was called back
+KEPT, ASKED, TAKEN = 0.0, 1.0, 2.0
 
 
 class Board:
     def __init__(self, fd: int) -> None:
-        self._memory, self._file = mmap.mmap(fd, SIZE), os.dup(fd)
+        take_part()
+        self._memory = mmap.mmap(fd, SIZE)
         whole = memoryview(self._memory).cast("d")
-        self._marks, self._leases = whole[:PLACES], whole[PLACES:]
+        self._marks, self._leases, self._recalls = whole[:PLACES], whole[PLACES : 2 * PLACES], whole[2 * PLACES :]
 
     @staticmethod
     def new_memory() -> int:
@@ -33,35 +40,35 @@ class Board:
     # The supervisor writes
 
     def clear(self, place: int) -> None:
-        self._marks[place] = WAITS
+        self._marks[place], self._recalls[place] = WAITS, KEPT
 
     def set_lease(self, place: int, ends_at: float) -> None:
         self._leases[place] = ends_at
 
-    def recall(self, place: int) -> bool:
-        """Take a job back that has not begun; False if it has, or is just about to. Never waits for the child."""
-        if not try_lock(self._file, place):
-            return False  # the child holds it, and may have been stopped there
-        try:
-            waits = self._marks[place] == WAITS
-            if waits:
-                self._marks[place] = RECALLED
-        finally:
-            unlock(self._file, place)
-        return waits
+    def recall(self, places: Collection[int]) -> set[int]:
+        """Take back the jobs that have not begun; returns their places. Never waits for the child."""
+        asked = [place for place in places if self._marks[place] == WAITS and self._recalls[place] == KEPT]
+        for place in asked:
+            self._recalls[place] = ASKED
+        fence()
+        taken = {place for place in asked if self._marks[place] == WAITS}
+        for place in asked:
+            self._recalls[place] = TAKEN if place in taken else KEPT
+        return taken
 
     # The child writes
 
     def begin(self, place: int) -> bool:
         """False if it was called back: then the place is free again."""
-        while not try_lock(self._file, place):
-            sleep(0.0001)  # the supervisor is about to call it back
-        try:
-            recalled = self._marks[place] == RECALLED
-            self._marks[place] = WAITS if recalled else monotonic()
-        finally:
-            unlock(self._file, place)
-        return not recalled
+        self._marks[place] = monotonic()
+        if self._recalls[place] == KEPT:
+            return True
+        while self._recalls[place] == ASKED:
+            sleep(0.0001)  # until the supervisor has looked at our mark
+        if self._recalls[place] == KEPT:
+            return True
+        self._marks[place] = NOTICED
+        return False
 
     def end(self, place: int) -> None:
         self._marks[place] = -monotonic()
@@ -79,7 +86,7 @@ class Board:
     def began_at(self, place: int) -> float | None:
         """On the clock that all processes of the machine share; None if it has not begun, or has ended."""
         mark = self._marks[place]
-        return mark if 0 < mark < RECALLED else None
+        return mark if 0 < mark < NOTICED else None
 
     def ended_at(self, place: int) -> float | None:
         mark = self._marks[place]
@@ -90,10 +97,10 @@ class Board:
 
     def is_recalled(self, place: int) -> bool:
         """Called back, and its child has not come to it yet."""
-        return self._marks[place] == RECALLED
+        return self._recalls[place] == TAKEN and self._marks[place] == WAITS
 
     def close(self) -> None:
         self._marks.release()
         self._leases.release()
+        self._recalls.release()
         self._memory.close()
-        os.close(self._file)

@@ -68,8 +68,9 @@ class Child:
         self.replies, self.connections_made = Replies(), ConnectionsMade()
         self.attempts: dict[ClaimRef, Attempt] = {}
         self.attendance, self.at_work = threading.Lock(), 0
-        self.pid, self.folder, self.umask = os.getpid(), os.getcwd(), os.umask(0)
+        self.pid, self.umask = os.getpid(), os.umask(0)
         os.umask(self.umask)
+        self.folder = os.open(".", os.O_PATH | os.O_DIRECTORY)  # by its name it would be looked for after each job
         self.main_slot = MainSlot(self.inbox, self.work)
         self.thread_slots = [ThreadSlot(self.inbox, self.work) for _ in range(slots - 1)]
 
@@ -156,13 +157,6 @@ class Child:
         finally:
             self.tidy_up()
 
-    def begin(self, attempt: Attempt) -> bool:
-        try:
-            return self.board.begin(attempt.place)
-        except OSError:  # a handler closed files that were not its own: another child goes on
-            self.outbox.close()
-            os._exit(1)
-
     def end_if_copy(self) -> None:
         """A handler that forks and returns twice: the copy must not go on with our jobs, pipes and connections."""
         if os.getpid() != self.pid:
@@ -180,12 +174,16 @@ class Child:
         """What a handler changed of the process is not for the next one."""
         signal.setitimer(signal.ITIMER_REAL, 0)
         os.umask(self.umask)
-        os.chdir(self.folder)
+        try:
+            os.fchdir(self.folder)
+        except OSError:  # it closed files that were not its own: another child goes on
+            self.outbox.close()
+            os._exit(1)
 
     def execute(self, attempt: Attempt, slot: Slot) -> None:
         claim = attempt.job.claim
         attempt.began = monotonic()
-        if not self.begin(attempt):
+        if not self.board.begin(attempt.place):
             del self.attempts[claim]
             return
         lease_ends_at = partial(self.board.lease_ends_at, attempt.place)

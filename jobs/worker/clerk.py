@@ -1,4 +1,4 @@
-"""The clerk: the thread that speaks with the queue for the supervisor. It claims, reports and hands outcomes in.
+"""The clerk: the thread that speaks with the queue for the supervisor. It claims, reports, and has outcomes handed in.
 
 The supervisor never waits for it: through an outage it repeats one call, while handlers run on and clocks are watched.
 """
@@ -18,6 +18,7 @@ from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked, Granted
 from jobs.worker.notary import Notary, needs_notary
 from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueRefuses, QueueUnavailable
+from jobs.worker.registrar import Registrar
 from jobs.worker.reporting import Digest, News
 from jobs.worker.tray import Reply, Tray
 
@@ -63,6 +64,7 @@ class Clerk(threading.Thread):
         self.reaps_first, self.ticks_first, self.beat_before_leaving = reaps_first, ticks_first, beat_before_leaving
         self.on_registered, self.on_found = on_registered, on_found
         self.on_finished, self.on_failure = on_finished, on_failure
+        self.registrar = Registrar(client, self.hand_in, on_finished, on_failure)
         self.notary = Notary(client, self.hand_in, on_finished, on_failure)
         self._tray, self._wake = Tray(), threading.Condition()
         self._closing = False
@@ -147,10 +149,13 @@ class Clerk(threading.Thread):
         except BaseException as error:  # without the clerk nothing goes on: the supervisor must know
             self.on_failure(error)
         finally:
+            self.registrar.end()
             self.notary.close()
             self.client.hang_up()
 
     def sign_off(self) -> None:
+        """When all is told."""
+        self.registrar.end()
         try:
             self.persist(self.client.sign_off)
         except WorkerNotFound as error:
@@ -202,7 +207,7 @@ class Clerk(threading.Thread):
         for digest in tray.reports.values():
             self.deliver(digest.report())
         if tray.outcomes:
-            self.on_finished(self.hand_in(tray.outcomes))
+            self.registrar.finish(tray.outcomes)
         for job, outcome in tray.for_notary:
             self.notary.finish(job, outcome)
         for asked, reply in tray.asked:

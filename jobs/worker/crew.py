@@ -37,7 +37,7 @@ class Assignment:
     job: ClaimedJob
     child: "ChildHandle"
     place: int
-    given_at: float = field(default_factory=monotonic)
+    given_at: float
     stop_reason: Reason | None = None
     kill_at: float | None = None
     progressed_at: float = 0.0
@@ -88,7 +88,7 @@ class ChildHandle:
         self.killed = False
         self.exit_code: int | None = None
         self.hung_up = False
-        self.last_ended_at = monotonic()
+        self.last_ended_at = monotonic()  # as far as we have heard
         self._orders: SimpleQueue[Order | None] = SimpleQueue()
         self._threads = [
             threading.Thread(target=read, args=(self, self.connection, on_words, on_hung_up), daemon=True),
@@ -97,13 +97,13 @@ class ChildHandle:
         for thread in self._threads:
             thread.start()
 
-    def give(self, jobs: Sequence[ClaimedJob], lease_ends_at: Callable[[ClaimedJob], float]) -> None:
-        run = []
-        for job in jobs:
+    def give(self, jobs: Sequence[ClaimedJob], leases_end_at: Sequence[float]) -> None:
+        run, now = [], monotonic()
+        for job, lease_ends_at in zip(jobs, leases_end_at, strict=True):
             place = self.free_places.popleft()
             self.board.clear(place)
-            self.board.set_lease(place, lease_ends_at(job))
-            self.assignments[job.claim] = Assignment(job, self, place)
+            self.board.set_lease(place, lease_ends_at)
+            self.assignments[job.claim] = Assignment(job, self, place, now)
             run.append((place, job))
         self.send(Run(tuple(run)))
 
@@ -131,7 +131,6 @@ class ChildHandle:
         assignment = self.assignments.pop(claim, None)
         if assignment:
             self.free_places.append(assignment.place)
-            self.last_ended_at = monotonic()
         return assignment
 
     def waiting_since(self) -> float | None:
@@ -141,7 +140,8 @@ class ChildHandle:
 
     def recall(self) -> list[ClaimRef]:
         """Take back what has not begun. The child is not asked: it may be held up, or stopped."""
-        recalled = [each for each in self.assignments.values() if each.waits and self.board.recall(each.place)]
+        places = self.board.recall([each.place for each in self.assignments.values()])
+        recalled = [each for each in self.assignments.values() if each.place in places]
         for assignment in recalled:
             del self.assignments[assignment.job.claim]
             self.recalled_places.add(assignment.place)

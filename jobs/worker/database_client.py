@@ -15,7 +15,7 @@ from jobs import __version__, tracing
 from jobs.alerts.sending import channels
 from jobs.alerts.watching import look_in_turn
 from jobs.conf import conf
-from jobs.db import is_passing
+from jobs.db import is_passing, is_postgres
 from jobs.dispatch import link
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.handlers.folders import ends_workdir
@@ -94,6 +94,11 @@ class DatabaseClient:
     @property
     def heartbeat_interval(self) -> float:
         return conf.HEARTBEAT_INTERVAL
+
+    @property
+    def answers_several_at_once(self) -> bool:
+        """SQLite lets one writer in at a time, and the other one sleeps."""
+        return is_postgres()
 
     @reconnecting
     def register(self) -> str:

@@ -61,6 +61,8 @@ class LogDisplay:
         logger.debug("progress job=%d percent=%s step=%r", report.claim.job_id, report.progress, report.step)
 
     def finished(self, job: ClaimedJob, answer: Answer) -> None:
+        if not logger.isEnabledFor(level_of(answer)):
+            return
         line = f"finished job={job.id} kind={job.kind} status={status_of(answer)}"
         if answer.reason:
             line += f" attempt={job.attempt} max_attempts={job.max_attempts} reason={answer.reason!r}"

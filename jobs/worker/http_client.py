@@ -62,6 +62,10 @@ class HttpClient:
     def heartbeat_interval(self) -> float:
         return self.started.heartbeat_interval
 
+    @property
+    def answers_several_at_once(self) -> bool:
+        return True
+
     def register(self) -> str:
         start = Start(
             self.server.process,

@@ -157,12 +157,14 @@ class Intake:
         now, per_slot = monotonic(), self.batch.per_slot
         shares: dict[ChildHandle, list[ClaimedJob]] = {child: [] for child in self.crew.pool}
         room = {child: child.room(per_slot, now) for child in shares}
+        room_of = room.__getitem__
+        isolated_kinds = {kind.name for kind in registry if kind.is_isolated}
         left: list[ClaimedJob] = []
         for job in jobs:
-            if is_isolated(job):
+            if job.crashes or job.kind in isolated_kinds:  # long ones, and those that may have killed a process before
                 left += self.give_isolated(job)
                 continue
-            widest = max(room, key=lambda child: room[child], default=None)
+            widest = max(room, key=room_of, default=None)
             if widest and len(shares[widest]) < len(widest.free_places):
                 room[widest] -= 1
                 shares[widest].insert(0 if is_last_attempt(job) else len(shares[widest]), job)
@@ -170,24 +172,19 @@ class Intake:
                 left.append(job)
         for child, share in shares.items():
             if share:
-                child.give(share, self.ledger.lease_ends_at)
+                child.give(share, self.ledger.leases_end_at(share))
         return left
 
     def give_isolated(self, job: ClaimedJob) -> list[ClaimedJob]:
         try:
             kind = registry.find(job.kind)
-            self.crew.new_isolated_child(self.weight_of(kind) if kind else 1).give([job], self.ledger.lease_ends_at)
+            child = self.crew.new_isolated_child(self.weight_of(kind) if kind else 1)
         except CannotFork:
             return [job]
+        child.give([job], self.ledger.leases_end_at([job]))
         return []
 
 
 def is_last_attempt(job: ClaimedJob) -> bool:
     """It goes first: were the worker killed while it waits, it would fail for good without having run."""
     return job.attempt >= job.max_attempts
-
-
-def is_isolated(job: ClaimedJob) -> bool:
-    """Long jobs, and those that may have killed a process before."""
-    kind = registry.find(job.kind)
-    return bool(job.crashes or (kind and kind.is_isolated))

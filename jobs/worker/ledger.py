@@ -38,5 +38,8 @@ class Ledger:
 
     def lease_ends_at(self, job: ClaimedJob) -> float:
         """On the clock of leases: not before this may others take the job."""
+        return self.leases_end_at([job])[0]
+
+    def leases_end_at(self, jobs: Iterable[ClaimedJob]) -> list[float]:
         with self._lock:
-            return self._renewed_at.get(job.claim, NEVER) + job.lease.total_seconds()
+            return [self._renewed_at.get(job.claim, NEVER) + job.lease.total_seconds() for job in jobs]

@@ -1,8 +1,10 @@
 """What passes between the supervisor and the child processes that run handlers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+from uuid import UUID
 
 from jobs.handlers.base import Child, ClaimedJob, ClaimRef, Outcome, Report, Wish
 
@@ -87,3 +89,49 @@ class Ended(NamedTuple):
 
 Order = Run | Stop | Reply
 Word = Told | Asked | Ended
+
+
+# How words travel
+
+
+class Completed(NamedTuple):
+    """Attempts of one claim call that ended as most do. To pack each by itself takes as long as to run a short job."""
+
+    claim_id: UUID
+    job_ids: list[int]
+    seconds: list[float]
+
+
+WITHOUT_RESULT = Outcome.completed(ClaimRef(0, UUID(int=0)))[1:]
+
+
+def packed(words: Iterable[Word]) -> list[Word | Completed]:
+    """As they are sent. The order in which attempts ended one after the other is kept."""
+    packed: list[Word | Completed] = []
+    last: Completed | None = None
+    for word in words:
+        if not isinstance(word, Ended) or word.outcome is None or word.outcome[1:] != WITHOUT_RESULT:
+            last = None
+            packed.append(word)
+            continue
+        (job_id, claim_id), _, seconds = word
+        if last is None or last.claim_id != claim_id:
+            last = Completed(claim_id, [], [])
+            packed.append(last)
+        last.job_ids.append(job_id)
+        last.seconds.append(seconds)
+    return packed
+
+
+def unpacked(sent: Iterable[Word | Completed]) -> list[Word]:
+    words: list[Word] = []
+    for each in sent:
+        if isinstance(each, Completed):
+            claims = [ClaimRef(job_id, each.claim_id) for job_id in each.job_ids]
+            words += [
+                Ended(claim, Outcome.completed(claim), seconds)
+                for claim, seconds in zip(claims, each.seconds, strict=True)
+            ]
+        else:
+            words.append(each)
+    return words

@@ -11,7 +11,7 @@ from time import monotonic
 
 from jobs.handlers.base import ClaimRef
 from jobs.worker.ledger import NEVER
-from jobs.worker.messages import Asked, Ended, Told, Word
+from jobs.worker.messages import Asked, Ended, Told, Word, packed
 from jobs.worker.reporting import Digest, News
 
 logger = logging.getLogger("jobs.worker")
@@ -68,7 +68,7 @@ class Outbox(threading.Thread):
         if not bundle:
             return
         try:
-            self.connection.send(bundle)
+            self.connection.send(packed(bundle))
         except OSError:
             raise
         except Exception:  # whatever the methods of a value raise that a handler put into one of them

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from jobs.worker.messages import Order
+from jobs.worker.messages import Order, unpacked
 
 if TYPE_CHECKING:
     from jobs.worker.crew import ChildHandle, OnEnd, OnWords
@@ -18,7 +18,7 @@ logger = logging.getLogger("jobs.worker")
 def read(handle: "ChildHandle", connection: Connection, on_words: "OnWords", on_hung_up: "OnEnd") -> None:
     try:
         while True:
-            on_words(handle, connection.recv())
+            on_words(handle, unpacked(connection.recv()))
     except (EOFError, OSError):
         pass  # it has hung up, as all do in the end
     except Exception:  # what cannot be read: nothing that follows can be trusted

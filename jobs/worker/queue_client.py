@@ -70,6 +70,11 @@ class QueueClient(Protocol):
         """Seconds between two heartbeats, as the queue wants them."""
         ...
 
+    @property
+    def answers_several_at_once(self) -> bool:
+        """Whether two calls at the same time are answered sooner than one after the other."""
+        ...
+
     def register(self) -> str:
         """Become a new worker; returns its name."""
         ...

@@ -232,6 +232,7 @@ class Supervisor:
         ended = [(assignment, word) for word in words if (assignment := child.ended(word.claim))]
         if not ended:
             return
+        child.last_ended_at = monotonic()
         for _, word in ended:
             self.intake.batch.note(word.seconds)
         self.settle((assignment, outcome_with_child(assignment, word.outcome)) for assignment, word in ended)

@@ -284,10 +284,11 @@ def say_no_text(ctx: Context) -> None:
     ctx.quality([1]).start()  # type: ignore[arg-type]
 
 
-def close_board(ctx: Context) -> None:
+def close_folder(ctx: Context) -> None:
+    """By which its process finds back to where it began."""
     for entry in list(Path("/proc/self/fd").iterdir()):
         with suppress(FileNotFoundError):
-            if "jobyard-board" in os.readlink(entry):
+            if os.readlink(entry) == os.getcwd():
                 os.close(int(entry.name))
 
 
@@ -306,7 +307,7 @@ HOSTILE: dict[str, Callable[[Context], object]] = {
     "raises Cancelled": raise_cancelled,
     "raises ClaimLost": raise_lost,
     "raises what cannot be printed": raise_unprintable,
-    "closes the board": close_board,
+    "closes the way back": close_folder,
     "closes every file": lambda ctx: os.closerange(0, 1000),
     "says what is no text": say_no_text,
     "forks and returns": fork_and_return,

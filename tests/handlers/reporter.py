@@ -48,6 +48,10 @@ class Flags:
     shutting_down: bool = False
     lost: bool = False
 
+    @property
+    def asked(self) -> bool:
+        return self.cancelled or self.shutting_down or self.lost
+
 
 def a_claimed_job(**options: Any) -> ClaimedJob:
     told: dict[str, Any] = {"kind": "test.noop", "queue": "default", "payload": {}, "subject": "", "attempt": 1}

@@ -112,7 +112,8 @@ def test_different_results_are_written_together_too():
 
 
 def test_a_batch_of_large_results_is_written_in_parts(monkeypatch):
-    monkeypatch.setattr("jobs.lifecycle.finish.MOST_AT_ONCE", 1000)
+    for module in ("finish", "complete"):
+        monkeypatch.setattr(f"jobs.lifecycle.{module}.MOST_AT_ONCE", 1000)
     refs = claimed_together(5)
     with CaptureQueriesContext(connection) as statements:
         finish([Outcome.completed(ref, f"{ref.job_id}" * 600) for ref in refs])

@@ -64,7 +64,7 @@ def on_hung_up(child: ChildHandle) -> None:
 
 
 def give(child: ChildHandle, job: ClaimedJob) -> Assignment:
-    child.give([job], lambda job: lease_clock() + job.lease.total_seconds())
+    child.give([job], [lease_clock() + job.lease.total_seconds()])
     return child.assignments[job.claim]
 
 

@@ -10,13 +10,14 @@ from time import monotonic
 import pytest
 
 from jobs.process_identity import read_stat
-from jobs.worker.board import PLACES, Board
+from jobs.worker import fences
+from jobs.worker.board import ASKED, KEPT, PLACES, TAKEN, Board
 from jobs.worker.nursery import ChildMain
-from jobs.worker.place_locks import try_lock
 from tests.concurrency.threads import wait_until
 from tests.worker.household import Household
 
 LAST = PLACES - 1
+SIZES = (1, 7, PLACES)  # of what is called back at once
 
 
 @pytest.fixture
@@ -86,26 +87,16 @@ def test_what_a_child_marked_is_read_when_it_is_dead():
 
 def test_what_has_begun_is_not_called_back_and_what_was_called_back_does_not_begin(board: Board):
     assert board.begin(0)
-    assert not board.recall(0)
+    assert not board.recall([0])
     board.end(0)
-    assert not board.recall(0)
-    assert board.recall(1)
-    assert not board.recall(1)
+    assert not board.recall([0])
+    assert board.recall([0, 1, 2]) == {1, 2}
+    assert not board.recall([1])
     assert (board.is_recalled(1), board.began_at(1), board.ended_at(1)) == (True, None, None)
     assert not board.begin(1)
     assert (board.is_recalled(1), board.began_at(1)) == (False, None)
     board.clear(1)
     assert board.begin(1)
-
-
-def test_without_its_file_a_board_decides_nothing(board: Board):
-    os.close(board._file)
-    for act in (board.begin, board.recall):
-        with pytest.raises(OSError, match="cannot be locked"):
-            act(0)
-    assert not board.is_recalled(0)
-    assert board.began_at(0) is None
-    board._file = os.open(os.devnull, os.O_RDONLY)
 
 
 @contextmanager
@@ -136,22 +127,45 @@ def test_each_of_many_jobs_either_begins_or_is_called_back_whoever_is_faster():
                 board.clear(place)
             pipe.send(True)
             meeting = range(PLACES - 1, -1, -1) if turn % 2 else range(PLACES)  # against it, and beside it
-            recalled = {place: board.recall(place) for place in meeting}
+            size = SIZES[turn % len(SIZES)]
+            chunks = [meeting[start : start + size] for start in range(0, PLACES, size)]
+            recalled = {place for chunk in chunks for place in board.recall(chunk)}
             begun = pipe.recv()
-            assert [recalled[place] for place in range(PLACES)] == [not each for each in begun]
+            assert [place in recalled for place in range(PLACES)] == [not each for each in begun]
         pipe.send(False)
 
 
-def stop_while_beginning(connection: Connection, board: int, slots: int) -> None:
-    mine = Board(board)
-    assert try_lock(mine._file, 3)
+def stop_having_begun(connection: Connection, board: int, slots: int) -> None:
+    Board(board).begin(3)
     signal.raise_signal(signal.SIGSTOP)
 
 
-def test_a_child_that_is_stopped_while_it_begins_holds_nobody_up_and_when_it_is_dead_its_lock_is_gone():
-    with shared_with(stop_while_beginning) as (board, pid, _, household):
+def test_a_child_that_is_stopped_holds_nobody_up_and_keeps_only_what_it_has_begun():
+    with shared_with(stop_having_begun) as (board, pid, _, household):
         wait_until(lambda: read_stat(pid)[0] == "T")
-        assert (board.recall(3), board.recall(4)) == (False, True)
+        assert board.recall([3, 4]) == {4}
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: pid in household.exit_codes)
-        assert board.recall(3)
+        assert not board.recall([3])
+        assert board.began_at(3) is not None
+
+
+def test_where_the_kernel_knows_no_fence_it_waits_instead(board: Board, monkeypatch: pytest.MonkeyPatch):
+    waits: list[float] = []
+    monkeypatch.setattr(fences, "SYSCALL", None)
+    monkeypatch.setattr(fences, "sleep", waits.append)
+    assert board.recall([0, 1]) == {0, 1}
+    assert waits == [fences.LONG_AGO]
+
+
+def begin_one(connection: Connection, board: int, slots: int) -> None:
+    connection.send(Board(board).begin(0))
+
+
+@pytest.mark.parametrize("decision", [KEPT, TAKEN])
+def test_a_child_that_was_asked_waits_for_the_decision(decision):
+    with shared_with(begin_one) as (board, _, pipe, _):
+        board._recalls[0] = ASKED  # as the supervisor does, before it has looked
+        assert not pipe.poll(0.05)
+        board._recalls[0] = decision
+        assert pipe.recv() is (decision == KEPT)

@@ -312,9 +312,10 @@ def test_while_many_are_out_outcomes_wait_for_more_and_for_a_look_but_not_for_ev
     queue.calls.clear()
     office.clerk.finish([Outcome.completed(jobs[0].claim)])
     office.clerk.finish([Outcome.completed(jobs[1].claim)])
-    assert office.claimed() == []  # goes with it, and first
-    assert queue.calls[:2] == ["finish", "claim"]
-    assert len(office.finished) == 2
+    assert office.claimed() == []  # goes with it, and where the queue answers one by one, first
+    wait_until(lambda: len(office.finished) == 2)
+    assert set(queue.calls[:2]) == {"finish", "claim"}
+    assert queue.calls[0] == "finish" or queue.answers_several_at_once
     assert office.told(Outcome.completed(jobs[2].claim), Outcome.completed(jobs[3].claim)) == [Status.COMPLETED] * 2
     monkeypatch.setattr(clerk_module, "GATHER", 0.001)
     assert office.told(Outcome.completed(jobs[4].claim)) == [Status.COMPLETED]

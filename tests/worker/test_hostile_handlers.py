@@ -37,8 +37,8 @@ def test_a_handler_that_closes_every_file_ends_its_process_and_no_other_job(stag
     assert reload(beside).status == Status.COMPLETED
 
 
-def test_after_a_handler_that_closes_the_board_another_process_goes_on(stage: Stage):
-    job_id = stage.add("app.hostile", {"how": "closes the board"}, max_attempts=1, priority=1)
+def test_after_a_handler_that_closes_what_is_its_process_own_another_one_goes_on(stage: Stage):
+    job_id = stage.add("app.hostile", {"how": "closes the way back"}, max_attempts=1, priority=1)
     beside = stage.add("app.short", max_attempts=1)
     stage.run(TEST_APPS="tests.quick_restarts")
     assert [reload(job).status for job in (job_id, beside)] == [Status.COMPLETED] * 2

@@ -9,7 +9,7 @@ import pytest
 from jobs.handlers.base import ClaimRef, Outcome, QualityReport, Report
 from jobs.states import QualityStatus, Verdict
 from jobs.worker import outbox as outbox_module
-from jobs.worker.messages import Asked, Ended, Told, Word
+from jobs.worker.messages import Asked, Ended, Told, Word, unpacked
 from jobs.worker.outbox import Outbox
 from tests.handlers.reporter import a_claimed_job
 
@@ -26,7 +26,7 @@ class Supervisor:
     def hears(self) -> list[Word]:
         """The next bundle."""
         assert self.pipe.poll(20), "nothing was said"
-        self.bundles.append(self.pipe.recv())
+        self.bundles.append(unpacked(self.pipe.recv()))
         return self.bundles[-1]
 
 
