@@ -25,8 +25,8 @@ TIMEOUT_SQLSTATE = "57014"  # statement_timeout, or an operator who cancelled it
 # What waits for us waits no longer than this. A limit that is stricter already stays as it is.
 LIMITS = """
 SELECT set_config(name, most, true)
-FROM pg_settings JOIN (VALUES ('lock_timeout', '1000'), ('statement_timeout', '30000')) AS ours(name, most) USING (name)
-WHERE setting = '0' OR setting::bigint > most::bigint
+FROM (VALUES ('lock_timeout', '1s'), ('statement_timeout', '30s')) AS ours(name, most)
+WHERE current_setting(name) = '0' OR current_setting(name)::interval > most::interval
 """
 Deal = Callable[[Sequence[int]], int]  # with these rows; returns with how many it could
 Unstopped = Callable[[], bool]

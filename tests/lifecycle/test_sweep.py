@@ -123,6 +123,19 @@ def test_limits_are_the_transactions_own_and_stricter_ones_stay():
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("patience", ["1001ms", "90s", "5min", "2h", "1d"])
+def test_limits_that_are_less_strict_are_not_ours_in_whatever_unit(patience):
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = '{patience}'")
+    try:
+        with sweep.limited_transaction():
+            assert scalar("SHOW lock_timeout") == "1s"
+    finally:
+        connection.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
 def test_prune_waits_for_no_row_that_somebody_holds():
     held, free = job_in(Status.COMPLETED, queue="a"), job_in(Status.COMPLETED, queue="b")
     age(31 * DAY)
