@@ -29,6 +29,10 @@ def passed(jobs: Sequence[Job], hook: str) -> list[Job]:
     return [job for job in jobs if call(job, hook)]
 
 
+def has(kind: str, hook: str) -> bool:
+    return getattr(registry.find(kind), hook, None) is not None
+
+
 def call(job: Job, hook: str) -> bool:
     function = getattr(registry.find(job.kind), hook, None)
     if function is None:

@@ -5,16 +5,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.db.models.functions import Now as StatementNow
 
 from jobs.conf import conf
 from jobs.db import Now, transactional
-from jobs.lifecycle import breaker, counts, events, hooks, transition, turns
+from jobs.given import Among, GivenList
+from jobs.lifecycle import breaker, counts, events, turns
 from jobs.lifecycle.clear import delete
+from jobs.lifecycle.ended_job import lock_ended, passed
 from jobs.lifecycle.forget_deliveries import forget
 from jobs.lifecycle.outputs.collect import collect_outputs
+from jobs.lifecycle.sql.built_once import Statement, built_once, update
+from jobs.lifecycle.sql.delete import delete_from
 from jobs.lifecycle.sql.together import run_together
 from jobs.lifecycle.sweep import Sweep, Unstopped
 from jobs.lifecycle.worker_keys import VALID
@@ -40,7 +44,7 @@ def prune_once(go_on: Unstopped = lambda: True) -> PruneResult:
     result, sweep = PruneResult(), Sweep(go_on, note=partial(turns.note, TURN))
     for status, retention in retentions():
         result.marked_stale += sweep.run(ended_before(status, retention), "finished_at", partial(mark_stale, status))
-    result.deleted = sweep.run(long_stale(), "stale_at", delete_stale)
+    result.deleted = sweep.run(Job.objects.filter(long_stale()), "stale_at", delete_stale)
     result.left = sweep.left
     sweep.run(old_traces(), "at", delete_traces)
     if conf.RETENTION_WEBHOOKS:
@@ -76,21 +80,25 @@ def ended_before(status: Status, retention: timedelta) -> JobQuerySet:
 
 def mark_stale(status: Status, ids: Sequence[int]) -> int:
     """Jobs whose hook fails stay, and are tried again with the next run. What somebody holds is not waited for."""
-    locked = transition.lock(Job.objects.with_ids(ids).filter(status=status, stale_at=None), skip_locked=True)
-    ids = [job.pk for job in hooks.passed(locked, "on_stale")]
+    locked = lock_ended(ids, Q(status=status, stale_at=None))
+    ids = [job.id for job in passed(locked, "on_stale")]
     if ids:
-        Job.objects.with_ids(ids).update(stale_at=Now())
-        run_together([events.of_jobs(ids, EventName.STALE)])
+        run_together([mark().bound(ids=ids), events.of_jobs(ids, EventName.STALE)])
     return len(ids)
 
 
-def long_stale() -> JobQuerySet:
-    return Job.objects.filter(stale_at__lt=StatementNow() - timedelta(seconds=conf.RETENTION_STALE_FOR))
+@built_once
+def mark() -> Statement:
+    return update(Job.objects.with_ids(GivenList("ids")), {"stale_at": Now()})
+
+
+def long_stale() -> Q:
+    return Q(stale_at__lt=StatementNow() - timedelta(seconds=conf.RETENTION_STALE_FOR))
 
 
 def delete_stale(ids: Sequence[int]) -> int:
     """Looked at again under the lock: somebody may have retried it meanwhile."""
-    return len(delete(transition.lock(long_stale().with_ids(ids), skip_locked=True), "retention"))
+    return len(delete(lock_ended(ids, long_stale()), "retention"))
 
 
 def old_traces() -> QuerySet[JobEvent]:
@@ -99,8 +107,12 @@ def old_traces() -> QuerySet[JobEvent]:
 
 
 def delete_traces(ids: Sequence[int]) -> int:
-    JobEvent.objects.filter(pk__in=ids).delete()
-    return len(ids)
+    return traces().run(ids=ids)
+
+
+@built_once
+def traces() -> Statement:
+    return delete_from(JobEvent.objects.filter(Among("pk", GivenList("ids"))))
 
 
 @transactional

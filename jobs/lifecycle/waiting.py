@@ -208,11 +208,6 @@ def forget_children(jobs: Iterable[AnyJob], *, all_of_them: bool) -> None:
     spawned.delete()
 
 
-def forget(job_ids: Sequence[int]) -> None:
-    """Jobs are deleted: what they needed is nobody's concern; that others needed them stays written."""
-    Dependency.objects.of(job_ids).delete()
-
-
 # Healing
 
 

@@ -76,6 +76,34 @@ def test_a_job_whose_stale_hook_raises_is_not_marked_and_holds_up_no_other(kind:
     assert reload(other).stale_at is not None
 
 
+def test_a_hook_is_given_its_job_as_it_is(kind: Kind):
+    told: list[tuple[str, str, dict[str, str]]] = []
+    kind.on_stale = kind.on_delete = lambda job: told.append((job.status, job.subject, job.payload))
+    for name in (kind.name, "test.noop"):
+        job_in(Status.COMPLETED, kind=name, queue=name, subject="a film", payload={"path": "film.mkv"})
+    age(31 * DAY)
+    assert prune_once().marked_stale == 2
+    age(8 * DAY)
+    assert prune_once().deleted == 2
+    assert told == [("completed", "a film", {"path": "film.mkv"})] * 2
+
+
+def test_jobs_without_a_hook_are_marked_and_deleted_without_making_models_of_them(monkeypatch):
+    for status in (Status.COMPLETED, Status.FAILED):
+        job_in(status, queue=status)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a whole row was brought here")
+
+    for days in (91, 8):
+        age(days * DAY)
+        with monkeypatch.context() as patched:
+            patched.setattr(Job, "from_db", refuse)
+            result = prune_once()
+    assert (result.deleted, result.left) == (2, 0)
+    assert not Job.objects.exists()
+
+
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_batches_are_done_until_nothing_is_left(monkeypatch, size):
     monkeypatch.setattr(sweep, "MOST", size)

@@ -19,7 +19,7 @@ from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.report import report
 from jobs.lifecycle.retry import retry
 from jobs.lifecycle.selection import ids_of
-from jobs.lifecycle.sweep import Deal, Sweep, beyond
+from jobs.lifecycle.sweep import MOST, Deal, Sweep, beyond
 from jobs.models import Job, JobQuerySet
 from jobs.process_identity import this_process
 from jobs.selectors.depth import queue_depths
@@ -162,7 +162,23 @@ def test_marking_stale_reads_one_batch(site, status):
 
 def test_deleting_stale_jobs_reads_one_batch(site, settings):
     settings.JOBS_RETENTION_STALE_FOR = 3600
-    assert_frugal(scans_of(partial(first_batch, long_stale(), "stale_at", delete_stale)), at_most=500 * 10)
+    assert_frugal(scans_of(delete_first_batch), at_most=500 * 10)
+
+
+def test_what_was_marked_since_the_statistics_were_made_is_locked_by_its_ids(settings):
+    """To them the index of what is stale is empty: a statement that may choose reads all of it, for each batch."""
+    settings.JOBS_RETENTION_STALE_FOR = 3600
+    stale = "id IN (SELECT id FROM jobs_job WHERE finished_at < now() - interval '25 days')"
+    rows.run("UPDATE jobs_job SET stale_at = NULL WHERE stale_at IS NOT NULL")
+    rows.analyse()
+    rows.run(f"UPDATE jobs_job SET stale_at = now() - interval '1 day' WHERE {stale}")
+    found, locked, *_ = [scan for scan in scans_of(delete_first_batch) if scan.table == "jobs_job"]
+    assert (found.index, locked.index) == ("job_stale", "jobs_job_pkey")
+    assert locked.visited == found.visited == MOST
+
+
+def delete_first_batch() -> int:
+    return first_batch(Job.objects.filter(long_stale()), "stale_at", delete_stale)
 
 
 def first_batch(rows: JobQuerySet, by: str, deal: Deal) -> int:
