@@ -14,7 +14,12 @@ class Jobyard(Side):
     distribution = "jobyard"
     how = "runworker as it is: a process for each core, LISTEN/NOTIFY, events, counts and fences on"
     tables = tuple(f"jobs_{table}" for table in TABLES)
-    done = "SELECT count(*) FROM jobs_job WHERE status = 'completed'"
+    # By its own counters, which change with the rows: to count a hundred thousand of these ten times a second would
+    # take a third of a core from what is measured.
+    done = (
+        "SELECT COALESCE(SUM(jobs), 0) FROM (SELECT jobs, bucket FROM jobs_queuedelta UNION ALL "
+        "SELECT jobs, bucket FROM jobs_queuetotal) AS counted WHERE bucket = 'completed'"
+    )
     jobs = 40_000
 
     def setup(self) -> None:

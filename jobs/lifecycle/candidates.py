@@ -103,17 +103,14 @@ class Haul:
             name = self.gate.blocking(job)
             if name:
                 blocked.append((job, name))
-            elif not self.room.has_room_for(job):
+            elif (weight := self.room.weight_of(job)) > self.room.left:
                 self.surplus = True
                 self.room.reserve_for(job)
             elif not self.is_over:
-                self.take(job)
+                self.taken.append(job)
+                self.room.left -= weight
+                self.gate.take(job)
         return self.gate.hold_back(blocked)
-
-    def take(self, job: ReadyJob) -> None:
-        self.taken.append(job)
-        self.room.take(job)
-        self.gate.take(job)
 
 
 Look = Callable[[int], Sequence[ReadyJob]]

@@ -41,12 +41,6 @@ class IsolatedRoom:
         """Whether all of the head must begin at once, and one of them at least is too many."""
         return len(head) > self.left and all(map(self.weight_of, head))
 
-    def has_room_for(self, job: LockedJob) -> bool:
-        return self.weight_of(job) <= self.left
-
-    def take(self, job: LockedJob) -> None:
-        self.left -= self.weight_of(job)
-
     def weight_of(self, job: LockedJob) -> int:
         return self.weight(job.kind, job.crashes, job.max_attempts - job.attempt)
 

@@ -3,7 +3,7 @@ supervisor how long their leases last, and which jobs are called back.
 
 It can be read when the child is dead: what it was running then is known exactly, with no message to be lost.
 
-Whether a job begins or is called back is settled without a lock: a child begins thousands a second, few are called back.
+Whether a job begins or is called back is settled without a lock: a child begins thousands a second, and few come back.
 Each writes its own word first and then looks at the other's: the child marks the job as begun and looks whether it was
 asked for, the supervisor asks, lets a fence pass, and looks whether it has begun. So at least one of them sees the
 other. A child that does waits for the supervisor's decision.
@@ -17,7 +17,7 @@ from time import monotonic, sleep
 from jobs.worker.fences import fence, take_part
 
 PLACES = 2048
-SIZE = 3 * PLACES * 8
+SIZE = (3 * PLACES + 1) * 8
 WAITS = 0.0
 YIELDED, NOTICED = float("-inf"), float("inf")  # the latter: that it was called back
 KEPT, ASKED, TAKEN = 0.0, 1.0, 2.0
@@ -28,7 +28,8 @@ class Board:
         take_part()
         self._memory = mmap.mmap(fd, SIZE)
         whole = memoryview(self._memory).cast("d")
-        self._marks, self._leases, self._recalls = whole[:PLACES], whole[PLACES : 2 * PLACES], whole[2 * PLACES :]
+        self._marks, self._leases = whole[:PLACES], whole[PLACES : 2 * PLACES]
+        self._recalls, self._through = whole[2 * PLACES : 3 * PLACES], whole[3 * PLACES :]
 
     @staticmethod
     def new_memory() -> int:
@@ -77,7 +78,16 @@ class Board:
         """It stops because its lease could not be renewed: nobody but us can write this."""
         self._marks[place] = YIELDED
 
+    def count(self) -> None:
+        """One more job has ended, or was found called back. Not for two threads at the same time."""
+        self._through[0] += 1
+
     # Both read
+
+    @property
+    def through(self) -> int:
+        """How many jobs the child is through with, since it began: known here before it says how they ended."""
+        return int(self._through[0])
 
     def lease_ends_at(self, place: int) -> float:
         """As far as is known here: the supervisor, the queue or this very process may have been away."""
@@ -103,4 +113,5 @@ class Board:
         self._marks.release()
         self._leases.release()
         self._recalls.release()
+        self._through.release()
         self._memory.close()

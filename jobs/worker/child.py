@@ -165,6 +165,7 @@ class Child:
     def tidy_up(self) -> None:
         """When the last one leaves, what all of them started and forgot is killed; nobody begins meanwhile."""
         with self.attendance:
+            self.board.count()
             self.at_work -= 1
             if self.at_work == 0:
                 kill_own_children()

@@ -83,6 +83,7 @@ class ChildHandle:
         self.nursery, self.slots, self.isolated = nursery, slots, isolated
         self.weight = 1  # of an isolated one: the slots of the worker that it takes
         self.assignments: dict[ClaimRef, Assignment] = {}
+        self.given = 0  # since it began
         self.free_places = deque(range(PLACES))
         self.recalled_places: set[int] = set()  # it has not come to them yet
         self.killed = False
@@ -105,6 +106,7 @@ class ChildHandle:
             self.board.set_lease(place, lease_ends_at)
             self.assignments[job.claim] = Assignment(job, self, place, now)
             run.append((place, job))
+        self.given += len(run)
         self.send(Run(tuple(run)))
 
     def is_brisk(self, now: float) -> bool:
@@ -123,7 +125,7 @@ class ChildHandle:
         if self.is_behind():
             return 0
         open_slots = self.open_slots(now)
-        ahead = len(self.assignments) - (self.slots - open_slots)
+        ahead = self.given - self.board.through - (self.slots - open_slots)
         return max(0, min(open_slots * per_slot, MOST_AT_ONCE) - ahead)
 
     def ended(self, claim: ClaimRef) -> Assignment | None:

@@ -23,6 +23,8 @@ from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.supervisor import Supervisor
 
+LOOK_AFTER = (20_000, 20, 20)  # objects, and rounds
+
 
 def run_worker(
     name: str, options: WorkerOptions, display: Display, *, gpu: str = "auto", server: Server | None = None
@@ -64,10 +66,12 @@ def files_for(server: Server | None) -> FilesFor | None:
 def settle_memory() -> None:
     """What has been imported stays: in none of our processes the garbage collector need look at it again and again.
 
-    Nor need children copy the pages that hold it, only because it looked.
+    Nor need children copy the pages that hold it, only because it looked. At what is new it looks less often: a batch
+    of short jobs would be looked at several times, and hold no garbage.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*LOOK_AFTER)
 
 
 def shown_by(display: Display, child_main: ChildMain) -> ChildMain:
