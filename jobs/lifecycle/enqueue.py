@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from jobs import tracing
-from jobs.db import joining, transactional, with_patience
+from jobs.db import is_postgres, joining, transactional, with_patience
 from jobs.durations import NOT_TIMED
 from jobs.exceptions import JobyardError
 from jobs.handlers.enqueueing import Enqueued, JobOptions, check_options
@@ -22,7 +22,7 @@ from jobs.lifecycle import waiting as waiting_for
 from jobs.lifecycle.new_job import CheckedJob, Checker, NewJob, Terms, check
 from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.insert import prepare
-from jobs.lifecycle.sql.insert_jobs import TERMS, insert_jobs, writes_events
+from jobs.lifecycle.sql.insert_jobs import MOST_AT_ONCE, TERMS, insert_alike, insert_job, insert_jobs, writes_events
 from jobs.lifecycle.sql.together import Done, Writes, one_string_may_hold_several, run_together
 from jobs.models import Dependency, Job
 from jobs.states import ACTIVE, TERMINAL, Bucket, EventName, Hold, Status, bucket_of
@@ -31,6 +31,7 @@ BATCH = 1000
 TRIES = 5
 MICROSECOND = timedelta(microseconds=1)
 NOTHING_OF_ITS_OWN = ["", "", None, "", 0]  # subject, scope, dedupe key, limit key, size
+PAYLOAD_ALONE = (*NOTHING_OF_ITS_OWN, None)  # and no time before which it must not run
 
 
 @dataclass
@@ -95,18 +96,28 @@ def insert_all_patiently(jobs: Iterable[NewJob]) -> EnqueuedMany:
 
 def insert(job: CheckedJob) -> Enqueued:
     """Insert a job with its event and count."""
-    if statement := plain_statement([job]):
-        [(job_id, *_, enqueued_at)] = insert_at_once([job], statement)
-        return Enqueued(job_id, created=True, enqueued_at=enqueued_at)
-    return insert_batch([job])[0]
+    if not is_plain(job) or not is_postgres():
+        return insert_batch([job])[0]
+    statement = insert_job(values_of(job.terms), text_of(job, 0), wake_up.CHANNEL if wake_up.by_notify() else None)
+    [(job_id, enqueued_at, *_)] = run_patiently([statement])[0].rows
+    wake_up.hint([job])
+    return Enqueued(job_id, created=True, enqueued_at=enqueued_at)
 
 
 def plain_statement(batch: Sequence[CheckedJob]) -> Bound | None:
     """What inserts jobs at once, if that can be said in one statement."""
     if not all(map(is_plain, batch)) or not one_string_may_hold_several():
         return None
+    if are_alike(batch) and sum(len(job.payload) for job in batch) <= MOST_AT_ONCE:
+        return insert_alike(values_of(batch[0].terms), (job.payload for job in batch))
     statements = statements_for(batch)
     return statements[0] if len(statements) == 1 else None
+
+
+def are_alike(batch: Sequence[CheckedJob]) -> bool:
+    """Whether they differ in their payloads alone."""
+    terms = batch[0].terms
+    return all(job.terms is terms and job[2:] == PAYLOAD_ALONE for job in batch)
 
 
 def is_plain(job: CheckedJob) -> bool:
