@@ -87,9 +87,13 @@ def findings(samples: Samples, how: dict[str, str]) -> Findings:
             if name in measured:
                 found.figures.append(Figure(f"{name}, {side}", Spread.of(measured[name]), unit))
     for name, other, bar in BARS:
-        if other in samples and name in samples[OURS]:
-            ratios = [ours / theirs for ours, theirs in zip(samples[OURS][name], samples[other][name], strict=True)]
+        if ratios := ratios_of(samples[OURS].get(name, []), samples.get(other, {}).get(name, [])):
             found.figures.append(Figure(f"{name}: {OURS} : {other}", Spread.of(ratios), "×", **bar))
     found.samples["sides"] = samples
     found.lines += [f"{side}: {words}" for side, words in how.items()]
     return found
+
+
+def ratios_of(ours: list[float], theirs: list[float]) -> list[float]:
+    """None where one of them was not measured, or recorded nothing: in a short run that says nothing of a queue."""
+    return [our / their for our, their in zip(ours, theirs, strict=True)] if ours and theirs and all(theirs) else []
