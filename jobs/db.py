@@ -19,6 +19,7 @@ FIRST_PAUSE = 0.02
 TRANSIENT_SQLSTATES = ("40P01", "40001", "55P03")
 # There is no such statement, or its columns have other types now: it is forgotten, and the next try sends all of it.
 KEPT_STATEMENT_GONE = ("26000", "0A000")
+MISSING = ("42P01", "42703")  # a table, a column
 PASSING = ("08", "25", "53", "57")  # classes: connection, transaction state (read only), resources, intervention
 
 
@@ -114,10 +115,15 @@ def is_transient(error: DatabaseError) -> bool:
 
 def is_passing(error: DatabaseError) -> bool:
     """Whether the database is away, busy, or a standby now: the same call may pass later."""
-    if str(error).startswith("no such "):
-        return False  # SQLite's way to say that the database is not migrated: waiting will not help
+    if is_unmigrated(error):
+        return False  # waiting will not help
     return isinstance(error, (OperationalError, InterfaceError)) or sqlstate_of(error)[:2] in PASSING
 
 
 def sqlstate_of(error: DatabaseError) -> str:
     return getattr(error.__cause__, "sqlstate", None) or ""
+
+
+def is_unmigrated(error: Exception) -> bool:
+    """Whether a table or a column is missing."""
+    return str(error).startswith("no such ") or getattr(error.__cause__, "sqlstate", None) in MISSING

@@ -1,16 +1,12 @@
 """What the doctor's examinations have in common: what they find, and where they are registered."""
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 
 from django.apps import apps
-from django.db import DatabaseError
 from django.utils.module_loading import module_has_submodule
-
-logger = logging.getLogger("jobs.doctor")
 
 
 class Level(StrEnum):
@@ -54,22 +50,11 @@ def examination(name: str) -> Callable[[Examine], Examine]:
     return register
 
 
-def examine_all() -> list[Report]:
-    """Ours, then those of the installed apps; one that breaks is a finding itself."""
+def all_examinations() -> dict[str, Examine]:
+    """Ours, then those of the installed apps."""
     for module in OURS:
         import_module(f"jobs.doctor.{module}")
     for app in apps.get_app_configs():
         if module_has_submodule(app.module, "doctor_checks"):
             import_module(f"{app.name}.doctor_checks")
-    return [report_of(name, examine) for name, examine in EXAMINATIONS.items()]
-
-
-def report_of(name: str, examine: Examine) -> Report:
-    try:
-        return Report(name, list(examine()))
-    except DatabaseError as error:
-        said = str(error).strip().split("\n", 1)[0]
-        return Report(name, [Finding(f"The database did not answer: {said}", "See whether it runs, and DATABASE_URL.")])
-    except Exception as error:
-        logger.exception("an examination failed name=%s", name)
-        return Report(name, [Finding(f"It could not be looked at: {type(error).__name__}: {error}")])
+    return EXAMINATIONS

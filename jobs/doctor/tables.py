@@ -34,16 +34,19 @@ def migrations() -> Iterator[Finding]:
 @examination("indexes")
 def indexes() -> Iterator[Finding]:
     """Somebody may have dropped one by hand, or a restore may have lost it."""
-    for model in apps.get_app_config("jobs").get_models():
-        yield from missing_indexes(model)
+    with connection.cursor() as cursor:
+        there = set(connection.introspection.table_names(cursor))
+    models = list(apps.get_app_config("jobs").get_models())
+    if missing := [model._meta.db_table for model in models if model._meta.db_table not in there]:
+        yield Finding(f"Missing tables: {', '.join(sorted(missing))}.", "Run `manage.py migrate`.")
+    for model in models:
+        if model._meta.db_table in there:
+            yield from missing_indexes(model)
 
 
 def missing_indexes(model: type[Model]) -> Iterator[Finding]:
     table = model._meta.db_table
     with connection.cursor() as cursor:
-        if table not in connection.introspection.table_names(cursor):
-            yield Finding(f"The table {table} is missing.", "Run `manage.py migrate`.")
-            return
         found = connection.introspection.get_constraints(cursor, table)
     for index in model._meta.indexes:
         if index.name not in found:

@@ -13,6 +13,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from rich.console import RenderableType
 
+from jobs.db import is_unmigrated
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.management.tables import render
 from jobs.management.text import listed
@@ -112,7 +113,7 @@ def database_trouble(error: Exception) -> str:
 
 
 def advice_on(error: Exception) -> str:
-    if "no such table" in str(error) or getattr(error.__cause__, "sqlstate", "") == "42P01":
+    if is_unmigrated(error):
         return " Run `manage.py migrate` first."
     if "unable to open database file" in str(error):
         return f" It is {printable(connection.settings_dict['NAME'])}: its folder must exist, and be yours to write in."

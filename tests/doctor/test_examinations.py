@@ -15,7 +15,8 @@ from django.db.models import F
 
 from jobs.doctor import database, machine, queue, tables
 from jobs.doctor import settings as doctor_settings
-from jobs.doctor.examination import EXAMINATIONS, Examine, Finding, Level, Report, examine_all, report_of
+from jobs.doctor.examination import EXAMINATIONS, Examine, Finding, Level, Report
+from jobs.doctor.round import examine_all, report_of
 from jobs.lifecycle.queues import pause
 from jobs.models import Worker
 from jobs.selectors.concerns import Disk
@@ -179,6 +180,17 @@ def test_an_index_that_somebody_dropped_and_the_command_repairs_it():
     with connection.cursor() as cursor:
         cursor.execute(finding.fix)
     assert told(tables.indexes) == ""
+
+
+def test_tables_that_are_missing_are_told_together():
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE jobs_turn")
+        cursor.execute("DROP TABLE jobs_servicebeat")
+    [finding] = tables.indexes()
+    assert (finding.text, finding.fix) == (
+        "Missing tables: jobs_servicebeat, jobs_turn.",
+        "Run `manage.py migrate`.",
+    )
 
 
 @pytest.mark.postgres

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from jobs.doctor.examination import Finding, Level, Report, examine_all
+from jobs.doctor.examination import Finding, Level, Report
+from jobs.doctor.round import examine_all
 from jobs.management.base import FAILED, JobyardCommand
 from jobs.management.text import counted
 from jobs.sanitise import clean_error, printable
