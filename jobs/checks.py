@@ -15,6 +15,7 @@ from django.urls import URLResolver, get_resolver
 
 from jobs.conf import all_settings, conf
 from jobs.dispatch import link
+from jobs.setting_names import nearest, unknown_names
 from jobs.web_address import problem_with
 
 LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
@@ -61,6 +62,18 @@ def check_api(**_: Any) -> list[checks.CheckMessage]:
             hint="Run pip install 'jobyard[api]' where the site is served. Where only workers run, nothing is missing.",
             id="jobs.W060",
         )
+    ]
+
+
+@checks.register("jobs")
+def check_names(**_: Any) -> list[checks.CheckMessage]:
+    return [
+        checks.Warning(
+            f"{name} in {where} is no setting of Jobyard: nobody reads it.",
+            hint=f"Did you mean {meant}?" if (meant := nearest(name)) else ".env.example lists all there are.",
+            id="jobs.W002",
+        )
+        for name, where in unknown_names()
     ]
 
 

@@ -8,7 +8,7 @@ from django.core.checks import run_checks
 from django.db import connection
 
 from jobs import checks
-from jobs.checks import check_api, check_settings
+from jobs.checks import check_api, check_names, check_settings
 
 
 def ids() -> list[str | None]:
@@ -80,10 +80,46 @@ def test_settings_that_cannot_be_read_are_all_named_and_hide_the_rest(settings):
     assert {message.msg.split()[0] for message in messages} == {"JOBS_MAX_ATTEMPTS", "JOBS_CLAIM_DURATION"}
 
 
+def test_a_name_that_is_no_setting_is_told_with_the_one_that_may_be_meant(settings, monkeypatch):
+    assert check_names() == []
+    settings.JOBS_HEARTBEAT_INTERVALL = 10
+    monkeypatch.setenv("JOBS_RETENTON_FAILED", "5")
+    monkeypatch.setenv("JOBS_ZZZ", "1")
+    assert [(message.id, message.msg, message.hint) for message in check_names()] == [
+        (
+            "jobs.W002",
+            "JOBS_HEARTBEAT_INTERVALL in Django's settings is no setting of Jobyard: nobody reads it.",
+            "Did you mean JOBS_HEARTBEAT_INTERVAL?",
+        ),
+        (
+            "jobs.W002",
+            "JOBS_RETENTON_FAILED in the environment is no setting of Jobyard: nobody reads it.",
+            "Did you mean JOBS_RETENTION_FAILED?",
+        ),
+        (
+            "jobs.W002",
+            "JOBS_ZZZ in the environment is no setting of Jobyard: nobody reads it.",
+            ".env.example lists all there are.",
+        ),
+    ]
+
+
+OF_KUBERNETES = [
+    "JOBS_SERVICE_HOST", "JOBS_SERVICE_PORT", "JOBS_SERVICE_PORT_HTTP", "JOBS_PORT", "JOBS_PORT_8000_TCP",
+    "JOBS_PORT_8000_TCP_ADDR", "JOBS_WEB_SERVICE_HOST", "JOBS_WEB_PORT", "JOBS_WEB_PORT_80_TCP_PROTO",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*OF_KUBERNETES, "JOBS_WORKER_KEY", "JOBS_VIDEO_PARALLEL", "JOB_HEARTBEAT_INTERVALL"])
+def test_what_others_put_into_the_environment_and_what_is_known_is_no_such_name(monkeypatch, name):
+    monkeypatch.setenv(name, "1")
+    assert check_names() == []
+
+
 @pytest.mark.django_db  # Django's own check of JSON fields asks the database
 def test_the_checks_are_part_of_manage_check(settings):
-    settings.JOBS_POLL_INTERVAL = 0
-    assert "jobs.E007" in [message.id for message in run_checks()]
+    settings.JOBS_POLL_INTERVAL, settings.JOBS_POLL = 0, 1
+    assert {"jobs.E007", "jobs.W002"} <= {message.id for message in run_checks()}
 
 
 @pytest.mark.sqlite
