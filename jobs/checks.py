@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,10 +17,12 @@ from django.urls import URLResolver, get_resolver
 
 from jobs.conf import all_settings, conf
 from jobs.dispatch import link
+from jobs.handlers.registry import registry
 from jobs.setting_names import nearest, unknown_names
 from jobs.web_address import problem_with
 
 LONGEST, SHORTEST_LIMIT = 10 * 365 * 86_400, 0.001
+_handlers_too: ContextVar[bool] = ContextVar("_handlers_too", default=True)
 
 
 @checks.register("jobs")
@@ -75,6 +79,29 @@ def check_names(**_: Any) -> list[checks.CheckMessage]:
         )
         for name, where in unknown_names()
     ]
+
+
+@checks.register("jobs")
+def check_handlers(**_: Any) -> list[checks.CheckMessage]:
+    return [
+        checks.Error(
+            f"{module} cannot be imported: {reason}. Workers leave its jobs to others.",
+            hint="Repair or install what is missing. Where this machine is not to run them, add 'jobs.E070' to "
+            "SILENCED_SYSTEM_CHECKS.",
+            id="jobs.E070",
+        )
+        for module, reason in (registry.broken() if _handlers_too.get() else {}).items()
+    ]
+
+
+@contextmanager
+def handlers_left_out() -> Iterator[None]:
+    """Checks without those of handlers: they are not even imported."""
+    before = _handlers_too.set(False)
+    try:
+        yield
+    finally:
+        _handlers_too.reset(before)
 
 
 def includes_api(resolver: URLResolver) -> bool:

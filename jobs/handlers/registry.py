@@ -126,6 +126,15 @@ class Registry:
         self._load()
         return iter(sorted(self._kinds.values(), key=lambda kind: kind.name))
 
+    def broken(self) -> dict[str, str]:
+        """The modules that could not be imported, each with the reason."""
+        self._load()
+        return {module: f"{type(error).__name__}: {error}".rstrip(".") for module, error in self._broken.items()}
+
+    def claimable(self) -> list[str]:
+        """What a worker may claim; none: all. What it does not know could be of a module that it could not import."""
+        return [kind.name for kind in self] if self.broken() else []
+
     def _load(self) -> None:
         if self._all_known:
             return

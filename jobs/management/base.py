@@ -13,6 +13,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from rich.console import RenderableType
 
+from jobs.checks import handlers_left_out
 from jobs.db import is_unmigrated
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.management.tables import render
@@ -73,6 +74,11 @@ class JobyardCommand(BaseCommand):
             # Whoever read our output has seen enough, as in `list_jobs | head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return None
+
+    def check(self, *args: Any, **options: Any) -> None:
+        """Most of our commands need no handler, and a worker goes on without those that cannot be imported."""
+        with handlers_left_out():
+            super().check(*args, **options)
 
     def answer(self, document: Any, *shown: str | RenderableType) -> None:
         """Print the result: the document for machines, sentences and tables for people."""

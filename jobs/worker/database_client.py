@@ -19,6 +19,7 @@ from jobs.db import is_passing, is_postgres
 from jobs.dispatch import link
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.handlers.folders import ends_workdir
+from jobs.handlers.registry import registry
 from jobs.lifecycle import claim as claiming
 from jobs.lifecycle import (
     fence,
@@ -129,6 +130,7 @@ class DatabaseClient:
             order.claim_id,
             isolated_kinds=order.isolated_kinds,
             isolated_limit=order.isolated_limit,
+            kinds=registry.claimable(),
         )
         return self._spans.claiming(claim)
 

@@ -1,6 +1,7 @@
 """Puts a worker together and runs it: the nursery first, for it must be forked before there are threads."""
 
 import gc
+import logging
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
@@ -23,6 +24,7 @@ from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.supervisor import Supervisor
 
+logger = logging.getLogger("jobs.worker")
 LOOK_AFTER = (20_000, 20, 20)  # objects, and rounds
 
 
@@ -30,7 +32,8 @@ def run_worker(
     name: str, options: WorkerOptions, display: Display, *, gpu: str = "auto", server: Server | None = None
 ) -> WorkerTally:
     """With a server, the database is never opened."""
-    list(registry)  # children find all handlers imported, and those that cannot be are told of now
+    list(registry)  # children find all handlers imported
+    tell_what_is_missing()
     check_kinds()
     if server is None:
         check_at_start()
@@ -82,6 +85,12 @@ def shown_by(display: Display, child_main: ChildMain) -> ChildMain:
         child_main(connection, board, slots)
 
     return main
+
+
+def tell_what_is_missing() -> None:
+    for module, reason in registry.broken().items():
+        logger.error("%s cannot be imported: %s. Jobs of kinds that this worker does not know are left to others.",
+                     module, reason)  # fmt: skip
 
 
 def check_kinds() -> None:

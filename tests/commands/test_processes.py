@@ -79,3 +79,13 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     assert process.stderr.read() == ""
     assert process.wait(30) == 0
     process.stderr.close()
+
+
+def test_handlers_that_cannot_be_imported_are_an_error_of_check_and_keep_no_command_of_ours_from_working():
+    with_broken = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_APPS": "tests.broken_app"}
+    checked = manage("check", **with_broken)
+    assert checked.returncode == 1
+    said = "(jobs.E070) tests.broken_app.job_handlers cannot be imported: ImportError: No module named 'libmissing'."
+    assert said in checked.stderr
+    listed = manage("list_jobs", **with_broken)
+    assert (listed.returncode, listed.stderr) == (0, "")

@@ -93,6 +93,15 @@ def test_a_module_that_cannot_be_imported_does_not_stop_the_others(own: Registry
         own.get("anything")
     assert sys.modules.pop("sound_handlers_of_a_test")
     assert "cannot be imported" in caplog.text
+    assert own.broken() == {"broken_handlers_of_a_test": "RuntimeError: no libfoo here"}
+
+
+def test_a_worker_that_lacks_a_module_may_claim_only_what_it_knows(own: Registry):
+    own.add(Kind("a", do_nothing))
+    own.discover_with(list)
+    assert own.claimable() == [], "all"
+    own.discover_with(lambda: ["no_such_module_of_a_test"])
+    assert own.claimable() == ["a"]
 
 
 def test_which_errors_are_fatal_is_the_kinds_word(own: Registry):

@@ -49,15 +49,24 @@ def test_a_job_that_fails_is_tried_again_until_it_works_or_its_attempts_are_used
 
 
 def test_a_job_that_cannot_run_here_fails_with_a_clear_error_and_the_worker_goes_on(stage: Stage):
-    broken = stage.add("broken.kind", max_attempts=1)
+    unknown = stage.add("unknown.kind", max_attempts=1)
     misfit = stage.add("app.short", {"surplus": 1}, max_attempts=1)
     fine = stage.add("app.short")
-    stage.run(TEST_APPS="tests.broken_app")
-    assert "No handler is registered for the kind 'broken.kind'" in reload(broken).last_error
-    assert "tests.broken_app.job_handlers: No module named 'libmissing'" in reload(broken).last_error
+    stage.run()
+    assert "No handler is registered for the kind 'unknown.kind'" in reload(unknown).last_error
     assert "The payload does not fit the handler of 'app.short'" in reload(misfit).last_error
     assert "surplus" in reload(misfit).last_error
-    assert [job.status for job in map(reload, (broken, misfit, fine))] == ["failed", "failed", "completed"]
+    assert [job.status for job in map(reload, (unknown, misfit, fine))] == ["failed", "failed", "completed"]
+
+
+def test_a_worker_that_cannot_import_a_module_says_so_and_leaves_what_it_does_not_know_to_others(stage: Stage):
+    broken = stage.add("broken.kind", max_attempts=1, priority=9)
+    fine = stage.add("app.short")
+    stage.run(TEST_APPS="tests.broken_app")
+    said = "tests.broken_app.job_handlers cannot be imported: ImportError: No module named 'libmissing'. Jobs of kinds"
+    assert stage.logs().count(said) == 1
+    assert (reload(broken).status, reload(broken).attempt) == (Status.PENDING, 0)
+    assert reload(fine).status == Status.COMPLETED
 
 
 def test_an_attempt_that_runs_longer_than_its_max_runtime_fails_and_the_worker_goes_on(stage: Stage):
