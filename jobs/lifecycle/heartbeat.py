@@ -16,7 +16,7 @@ from jobs.lifecycle.locked_job import LOCKED_FIELDS, LockedJob
 from jobs.lifecycle.new_job import check_text
 from jobs.lifecycle.sql.built_once import Statement, built_once, select, update
 from jobs.lifecycle.transition import locking
-from jobs.lifecycle.workers import MAX_FACTS, busy_or_idle, find
+from jobs.lifecycle.workers import MAX_FACTS, busy_or_idle, find, told_by
 from jobs.models import Job, JobQuerySet, Worker
 from jobs.sanitise import clean_json
 from jobs.states import EventName, Status, WorkerStatus
@@ -98,7 +98,7 @@ def beat(
         facts = {**worker.capabilities, **capabilities}
         changes |= {"capabilities": clean_json(facts, MAX_FACTS), "gpu": bool(facts.get("gpu"))}
     if metadata is not None:
-        changes["metadata"] = clean_json({**worker.metadata, **metadata}, MAX_FACTS)
+        changes["metadata"] = told_by(worker, metadata)
     if version is not None:
         changes["version"] = check_text("version", version, 50)
     Worker.objects.filter(pk=worker_id).update(**changes)

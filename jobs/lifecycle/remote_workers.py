@@ -1,5 +1,6 @@
 """Remote workers: registered once, with a key; their processes come and go, one at a time."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +14,7 @@ from jobs.exceptions import InvalidInput, JobyardError
 from jobs.lifecycle import events, grace, worker_keys
 from jobs.lifecycle.new_job import check_queue, check_text
 from jobs.lifecycle.reap import ReapResult, log, take_back
-from jobs.lifecycle.workers import busy_or_idle, check_facts, check_name, check_slots, find
+from jobs.lifecycle.workers import busy_or_idle, check_facts, check_name, check_slots, find, told_by
 from jobs.models import Worker, WorkerKey
 from jobs.states import EventName, WorkerStatus, WorkerType
 from jobs.wire.messages import Start
@@ -117,7 +118,7 @@ def refuse_if_alive(worker: Any, told: Start) -> None:
 
 
 @transactional
-def stop(worker_id: UUID, process: UUID | None) -> Worker:
+def stop(worker_id: UUID, process: UUID | None, metadata: Mapping[str, Any] | None = None) -> Worker:
     """The process exits: nobody speaks for the worker until another one starts.
 
     One that comes late signs off nobody else: that one would have to start again, and lose what it holds.
@@ -128,7 +129,9 @@ def stop(worker_id: UUID, process: UUID | None) -> Worker:
     if worker.process_uuid is None and worker.status in (WorkerStatus.OFFLINE, WorkerStatus.DISABLED):
         return worker
     status = worker.status if worker.status == WorkerStatus.DISABLED else WorkerStatus.OFFLINE
-    Worker.objects.filter(pk=worker_id).update(process_uuid=None, status=status)
+    Worker.objects.filter(pk=worker_id).update(
+        process_uuid=None, status=status, last_heartbeat=Now(), metadata=told_by(worker, metadata)
+    )
     events.record([events.of_worker(worker, EventName.WORKER_OFFLINE, "signed off")])
     worker.refresh_from_db()
     return worker

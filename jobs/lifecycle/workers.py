@@ -158,11 +158,18 @@ def remove(worker_id: UUID, reason: str = "") -> None:
 
 
 @transactional
-def sign_off(worker_id: UUID) -> Worker:
-    """A worker that exits says so, instead of being found missing later."""
+def sign_off(worker_id: UUID, metadata: Mapping[str, Any] | None = None) -> Worker:
+    """A worker that exits says so, instead of being found missing later; and what it did, whatever became of it."""
+    worker = find(Worker.objects.select_for_update(no_key=True), worker_id)
+    Worker.objects.filter(pk=worker_id).update(last_heartbeat=Now(), metadata=told_by(worker, metadata))
     return _set(
         worker_id, EventName.WORKER_OFFLINE, "signed off", only=Q(status__in=LIVE_WORKER), status=WorkerStatus.OFFLINE
     )
+
+
+def told_by(worker: Worker, metadata: Mapping[str, Any] | None) -> Any:
+    """What people are shown: what it has said before, and now."""
+    return clean_json({**worker.metadata, **(metadata or {})}, MAX_FACTS)
 
 
 def _set(worker_id: UUID, event: EventName, reason: str, only: Q = ANY, **changes: Any) -> Worker:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jobs.exceptions import ClaimExpired, JobyardError, WorkerNotFound
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
@@ -54,6 +54,7 @@ class Clerk(threading.Thread):
         reaps_first: bool,
         ticks_first: bool = False,
         beat_before_leaving: Callable[[], None] | None = None,
+        last_words: Callable[[], Mapping[str, Any]] = dict,
         on_registered: Callable[[str], None],
         on_found: Callable[[Found], None],
         on_finished: Callable[[list[Answer]], None],
@@ -62,6 +63,7 @@ class Clerk(threading.Thread):
         super().__init__(name="clerk", daemon=True)
         self.client, self.ledger = client, ledger
         self.reaps_first, self.ticks_first, self.beat_before_leaving = reaps_first, ticks_first, beat_before_leaving
+        self.last_words = last_words
         self.on_registered, self.on_found = on_registered, on_found
         self.on_finished, self.on_failure = on_finished, on_failure
         self.registrar = Registrar(client, self.hand_in, on_finished, on_failure)
@@ -157,7 +159,7 @@ class Clerk(threading.Thread):
         """When all is told."""
         self.registrar.end()
         try:
-            self.persist(self.client.sign_off)
+            self.persist(lambda: self.client.sign_off(self.last_words()))
         except WorkerNotFound as error:
             logger.warning("could not sign off error=%r", str(error))
 

@@ -208,8 +208,8 @@ class DatabaseClient:
         return PostgresListener(wake_up.CHANNEL) if wake_up.by_notify() else None
 
     @reconnecting
-    def sign_off(self) -> None:
-        workers.sign_off(self.worker.pk)
+    def sign_off(self, metadata: Mapping[str, Any] | None = None) -> None:
+        workers.sign_off(self.worker.pk, metadata)
 
     def rest(self) -> None:
         now = monotonic()

@@ -153,9 +153,9 @@ class HttpClient:
     def listening(self) -> AbstractContextManager[Listener] | None:
         return HttpListener(self._hear, lambda: self._claimed) if self.started.longest_wait else None
 
-    def sign_off(self) -> None:
+    def sign_off(self, metadata: Mapping[str, Any] | None = None) -> None:
         self._signed_off = True
-        self._call("POST", "stop", {})
+        self._call("POST", "stop", {"metadata": dict(metadata or {})})
 
     def rest(self) -> None:
         """Connections that have gone bad are noticed when they are used."""

@@ -139,8 +139,8 @@ class QueueClient(Protocol):
 
     def record_deliveries(self, sent: Sequence[Sent]) -> None: ...
 
-    def sign_off(self) -> None:
-        """Say that this worker exits."""
+    def sign_off(self, metadata: Mapping[str, Any] | None = None) -> None:
+        """Say that this worker exits, and what people are shown of it."""
         ...
 
     def rest(self) -> None:

@@ -6,6 +6,7 @@ with here, one thing after the other. Nothing here waits for the database or for
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -60,6 +61,7 @@ class Supervisor:
             reaps_first=options.is_reaper,
             ticks_first=options.is_timekeeper,
             beat_before_leaving=(lambda: self.heartbeat.beat()) if options.until_empty else None,
+            last_words=lambda: asdict(self.desk.tally),
             on_registered=self.later(self.on_registered),
             on_found=self.later(self.on_found),
             on_finished=self.later(self.on_finished),

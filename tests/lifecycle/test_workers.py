@@ -138,6 +138,15 @@ def test_a_worker_that_exits_says_so():
     assert events_of_worker(worker) == ["worker_online", "worker_offline"]
 
 
+def test_a_worker_that_exits_is_heard_and_tells_what_it_did_whatever_became_of_it():
+    worker = register("w1", this_process(), metadata={"site": "attic"})
+    disable(worker.pk)
+    left = sign_off(worker.pk, {"jobs": 2})
+    assert (left.status, left.metadata) == (WorkerStatus.DISABLED, {"site": "attic", "jobs": 2})
+    assert left.last_heartbeat
+    assert sign_off(worker.pk).metadata == left.metadata
+
+
 @pytest.mark.parametrize("verb", [disable, enable, drain, remove, sign_off])
 def test_a_worker_that_does_not_exist_is_told_so(verb):
     worker_id = uuid4()

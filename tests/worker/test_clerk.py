@@ -76,8 +76,8 @@ class Unsteady(DatabaseClient):
     def finish(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         return self.through("finish", lambda: DatabaseClient.finish(self, outcomes))
 
-    def sign_off(self) -> None:
-        return self.through("sign_off", super().sign_off)
+    def sign_off(self, metadata: Any = None) -> None:
+        return self.through("sign_off", lambda: DatabaseClient.sign_off(self, metadata))
 
 
 class Office:

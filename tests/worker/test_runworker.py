@@ -30,6 +30,13 @@ def test_until_empty_runs_all_that_is_due_in_the_order_of_queues_and_priorities_
     )
 
 
+def test_one_that_exits_before_its_first_heartbeat_leaves_what_it_did_and_was_heard(stage: Stage):
+    stage.add("app.short")
+    worker = stage.run(JOBS_HEARTBEAT_INTERVAL="30", JOBS_CLAIM_DURATION="60", JOBS_WORKER_OFFLINE_THRESHOLD="60")
+    assert worker.row().metadata == {"jobs": 1, "completed": 1, "failed": 0, "other": 0}
+    assert worker.row().last_heartbeat
+
+
 def test_it_exits_after_max_jobs(stage: Stage):
     jobs = [stage.add("app.short") for _ in range(3)]
     worker = stage.worker("--max-jobs", "2")

@@ -72,8 +72,8 @@ def test_a_beat_that_is_under_way_comes_before_it_signs_off(
         signed_off.wait(1)  # as long as it is let
         return beat(*args)
 
-    def sign_off() -> None:
-        say_goodbye()
+    def sign_off(metadata: Any) -> None:
+        say_goodbye(metadata)
         signed_off.set()
 
     monkeypatch.setattr(client, "heartbeat", late_beat)

@@ -15,12 +15,13 @@ from jobs.api.errors import ApiError
 from jobs.api.worker.access import WorkerAccess, worker_of
 from jobs.api.worker.authentication import process_of
 from jobs.api.worker.budgets import budgets
-from jobs.api.worker.schemas import NewProcess, Nothing, Registered, Registration, Started
+from jobs.api.worker.schemas import Farewell, NewProcess, Nothing, Registered, Registration, Started
 from jobs.api.worker.wire import answer, told_with
 from jobs.conf import conf
 from jobs.lifecycle.remote_workers import register as register_worker
 from jobs.lifecycle.remote_workers import start as start_process
 from jobs.lifecycle.remote_workers import stop as stop_process
+from jobs.lifecycle.workers import check_facts
 from jobs.selectors.clock import database_now
 from jobs.web_address import network_of
 from jobs.wire import messages
@@ -29,6 +30,7 @@ from jobs.wire.names import ADMIN_SECRET_HEADER
 
 router = Router(tags=["Remote workers"])
 any_process = WorkerAccess(any_process=True)
+NO_WORDS = Farewell(metadata=None)
 
 
 def administrator(request: HttpRequest) -> bool:
@@ -84,7 +86,8 @@ def start(request: HttpRequest, new: NewProcess) -> Any:
 
 
 @router.post("/stop", summary="A process signs off", **any_process.options(Nothing))
-def stop(request: HttpRequest) -> Any:
+def stop(request: HttpRequest, said: Farewell = NO_WORDS) -> Any:
     """It has handed back what it held. Nobody speaks for the worker until another process starts."""
-    stop_process(worker_of(request).pk, process_of(request))
+    metadata = None if said.metadata is None else check_facts("metadata", said.metadata)
+    stop_process(worker_of(request).pk, process_of(request), metadata)
     return answer({})

@@ -132,6 +132,10 @@ class Beat(Schema):
     reports: list[ReportOf] = Field([], description="How far jobs are, as `progress` tells it.")
 
 
+class Farewell(Schema):
+    metadata: dict[str, Any] | None = Field(None, description="What people are shown; at most 10 KB as JSON.")
+
+
 class Orders(Schema):
     """What is left out is empty or false."""
 

@@ -54,6 +54,13 @@ def test_another_process_takes_over_and_what_the_old_one_held_is_taken_back(why:
     assert new.verify(job.pk, again).status_code == 200
 
 
+def test_a_process_that_signs_off_tells_what_it_did():
+    box = machine()
+    assert box.post("stop", {"metadata": {"jobs": 3, "failed": 1}}).status_code == 200
+    assert box.worker.metadata == {"jobs": 3, "failed": 1}
+    assert error_of(box.post("stop", {"metadata": {"notes": "x" * 20_000}}), 413)[0] == "too_large"
+
+
 def test_a_stop_that_comes_late_does_not_sign_off_who_took_over_meanwhile(monkeypatch: pytest.MonkeyPatch):
     old = machine()
     new, job = successor(old, here=True), make_job()
