@@ -27,6 +27,7 @@ def document(seen: Overview) -> dict[str, Any]:
         "total": seen.depths.total.as_dict(),
         "limits": [state.as_dict() for state in seen.limits],
         "workers": seen.workers,
+        "slots": asdict(seen.slots),
         "last_hour": figures(seen.last_hour),
         "last_day": figures(seen.last_day),
         "attention": [asdict(concern) for concern in seen.concerns],
@@ -54,7 +55,6 @@ def figures(lately: Activity) -> dict[str, Any]:
 
 
 def shown(seen: Overview) -> list[str | RenderableType]:
-    workers = ", ".join(f"{number} {status}" for status, number in seen.workers.items() if number)
     lately = [figures_line("Last hour", seen.last_hour), figures_line("Last day", seen.last_day)]
     return [
         *attention(seen.concerns),
@@ -63,10 +63,16 @@ def shown(seen: Overview) -> list[str | RenderableType]:
         *limit_lines(seen),
         "",
         *lately,
-        f"Workers: {workers or 'none registered'}",
+        workers_line(seen),
         "",
         *holders(seen),
     ]
+
+
+def workers_line(seen: Overview) -> str:
+    workers = ", ".join(f"{number} {status}" for status, number in seen.workers.items() if number)
+    in_use = f"; {seen.slots.in_use:,} of {seen.slots.total:,} slots in use" if seen.slots.total else ""
+    return f"Workers: {workers or 'none registered'}{in_use}"
 
 
 def attention(concerns: list[Concern]) -> list[str | RenderableType]:

@@ -16,7 +16,7 @@ from jobs.selectors.concerns import SIGNED_OFF, Concern, Disk, Snapshot, concern
 from jobs.selectors.depth import Depths, queue_depths
 from jobs.selectors.limits import LimitState, limit_states
 from jobs.selectors.throughput import DAY, HOUR, RATE_OVER, Activity, activity_by_queue, together
-from jobs.selectors.workers import Holding, holdings, workers_by_status
+from jobs.selectors.workers import Holding, Slots, holdings, slots, workers_by_status
 from jobs.states import LIVE_WORKER, EventName, QualityStatus
 
 LOST_FOR = timedelta(days=1)  # a worker that was lost longer ago is no news
@@ -30,6 +30,7 @@ class Overview:
     last_hour: Activity
     last_day: Activity
     workers: dict[str, int]
+    slots: Slots
     held: list[Holding]
     concerns: list[Concern]
     limits: list[LimitState]
@@ -70,6 +71,7 @@ def overview(limit: int = 100) -> Overview:
         last_hour=together(by_queue.values(), HOUR),
         last_day=together(activity_by_queue(DAY).values(), DAY),
         workers=workers,
+        slots=slots(),
         held=holdings(limit),
         concerns=concerns(seen),
         limits=limit_states(),

@@ -14,6 +14,21 @@ def workers_by_status() -> dict[str, int]:
 
 
 @dataclass(frozen=True)
+class Slots:
+    """Of the live workers together: idle is also who runs something and has a slot free."""
+
+    in_use: int
+    total: int
+
+
+def slots() -> Slots:
+    """A worker may hold more jobs than it has slots: some of those are only about to begin."""
+    live = Worker.objects.live().annotate(holding=Count("running_jobs")).values_list("slots", "holding")
+    counted = [(min(held, there), there) for there, held in live]
+    return Slots(sum(used for used, _ in counted), sum(there for _, there in counted))
+
+
+@dataclass(frozen=True)
 class Holding:
     """A running job and the worker that has it."""
 

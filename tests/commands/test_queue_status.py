@@ -7,6 +7,7 @@ import pytest
 from jobs.handlers.base import QualityReport, Report
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.report import report
+from jobs.lifecycle.workers import sign_off
 from jobs.models import Worker
 from jobs.states import QualityStatus, Status
 from tests.commands.calls import run, run_json
@@ -25,6 +26,7 @@ def test_an_empty_yard_says_so():
         "total": {**NONE, "oldest_pending_seconds": None},
         "limits": [],
         "workers": {"active": 0, "idle": 0, "busy": 0, "offline": 0, "disabled": 0},
+        "slots": {"in_use": 0, "total": 0},
         "last_hour": figures,
         "last_day": figures,
         "attention": [],
@@ -42,7 +44,7 @@ def test_the_document_is_the_documented_one():
     age(60)
     claimed(queue="media")
     document = run_json("queue_status")
-    assert list(document) == ["queues", "total", "limits", "workers", "last_hour", "last_day", "attention"]
+    assert list(document) == ["queues", "total", "limits", "workers", "slots", "last_hour", "last_day", "attention"]
     assert document["queues"]["media"] == {
         "pending": 0, "scheduled": 1, "running": 1, "completed": 1, "failed": 1, "cancelled": 1,
         "oldest_pending_seconds": None, "entered_per_minute": 0.5, "left_per_minute": 0.3, "seconds_to_empty": 0,
@@ -81,6 +83,19 @@ def test_who_holds_what_is_shown_with_machine_process_time_and_lease():
     assert row[1:7] == ["test.noop", "a", "film", "claimed", "42", "0s"]
     assert row[8] in ("2m", "1m59s", "1m58s", "1m57s")
     assert "by gpu-box on elsewhere, pid 4711" in shown
+
+
+def test_how_many_slots_are_in_use_tells_what_an_idle_worker_runs():
+    claimed(make_worker("wide", slots=4))
+    sign_off(make_worker("gone", slots=9).pk)
+    assert "Workers: 1 idle, 1 offline; 1 of 4 slots in use" in run("queue_status")
+    assert run_json("queue_status")["slots"] == {"in_use": 1, "total": 4}
+
+
+def test_a_slot_is_used_once_however_many_jobs_wait_for_it():
+    worker = make_worker("ahead", slots=1)
+    claimed(worker), claimed(worker)
+    assert "Workers: 1 busy; 1 of 1 slots in use" in run("queue_status")
 
 
 def test_qualities_and_what_needs_attention_are_shown():
