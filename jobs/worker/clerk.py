@@ -68,6 +68,7 @@ class Clerk(threading.Thread):
         self.on_finished, self.on_failure = on_finished, on_failure
         self.registrar = Registrar(client, self.hand_in, on_finished, on_failure)
         self.notary = Notary(client, self.hand_in, on_finished, on_failure)
+        self.known_as = ""  # the name that the queue knows this worker by, once it does
         self._tray, self._wake = Tray(), threading.Condition()
         self._closing = False
         self._give_up = threading.Event()
@@ -139,12 +140,12 @@ class Clerk(threading.Thread):
 
     def run(self) -> None:
         try:
-            name = self.persist(self.client.register)
+            self.known_as = self.persist(self.client.register)
             if self.reaps_first:
                 self.persist(self.client.reap)
             if self.ticks_first:  # before the first look for work: one that exits when there is none would miss it
                 self.persist(lambda: self.client.tick(sync=True))
-            self.on_registered(name)
+            self.on_registered(self.known_as)
             while (tray := self.take()) is not None:
                 self.serve(tray)
             self.sign_off()

@@ -65,6 +65,8 @@ class Repeating(threading.Thread):
         try:
             step()
         except QueueUnavailable as error:
+            if self._stop_asked.is_set():  # nobody needs it any more; and a server may not know us after we signed off
+                return False
             logger.warning("%s failed error=%r", step.__name__, str(error))
             self._retry_in = error.retry_in
             return False

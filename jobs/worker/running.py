@@ -30,8 +30,8 @@ LOOK_AFTER = (20_000, 20, 20)  # objects, and rounds
 
 def run_worker(
     name: str, options: WorkerOptions, display: Display, *, gpu: str = "auto", server: Server | None = None
-) -> WorkerTally:
-    """With a server, the database is never opened."""
+) -> tuple[str, WorkerTally]:
+    """Returns the name it had, and what it did. With a server, the database is never opened."""
     list(registry)  # children find all handlers imported
     tell_what_is_missing()
     check_kinds()
@@ -46,7 +46,9 @@ def run_worker(
     if options.max_size is not None:
         facts["max_size"] = options.max_size
     client = client_for(name, options, facts, server)
-    return Supervisor(client, nursery, folders, options, display).run()
+    supervisor = Supervisor(client, nursery, folders, options, display)
+    tally = supervisor.run()
+    return supervisor.clerk.known_as, tally
 
 
 def client_for(name: str, options: WorkerOptions, facts: Mapping[str, Any], server: Server | None) -> QueueClient:

@@ -1,5 +1,6 @@
 """Workers that have a server and no database: how soon they start, what ends them, and what an outage costs."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def test_an_idle_worker_is_woken_and_not_only_when_it_looks(stage: RemoteStage):
         assert stage.wait_for_end(job_id).status == Status.COMPLETED
     row = worker.row()
     assert (row.type, row.name, row.status) == (WorkerType.REMOTE, "remote-0", WorkerStatus.IDLE)
+
+
+def test_a_clean_exit_is_quiet_and_names_the_worker_as_its_key_does(stage: RemoteStage):
+    worker = stage.worker()
+    stage.wait_for(lambda: is_online(stage))
+    worker.send(signal.SIGTERM)
+    assert worker.exit_code() == 0
+    assert stage.logs().splitlines()[-1].startswith("worker remote-0 done: 0 attempts")
+    assert "WARNING" not in stage.logs()
 
 
 def test_a_key_that_is_revoked_ends_its_worker_with_a_clear_word(stage: RemoteStage):

@@ -101,7 +101,7 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
         live = sys.stderr.isatty() and not options["no_color"] and not options["json"]
         try:
             display = LiveDisplay() if live else LogDisplay()
-            tally = run_worker(name, wanted, display, gpu=options["gpu"], server=server)
+            name, tally = run_worker(name, wanted, display, gpu=options["gpu"], server=server)
         except (GivenUp, QueueRefuses, WorkerFailed) as error:
             raise CommandError(f"{error}") from error
         asks_why = wanted.until_empty and wanted.has_database and not tally.jobs

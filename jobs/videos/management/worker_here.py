@@ -32,7 +32,7 @@ def work_here(job_ids: Collection[int], queues: Sequence[str], *, moving: bool) 
     shown: Display = LiveDisplay() if moving and sys.stderr.isatty() else LogDisplay()
     options = WorkerOptions(queues=[QueueShare(queue) for queue in queues], max_jobs=len(job_ids), ticks=False)
     try:
-        tally = run_worker(f"transcode-{socket.gethostname()}-{os.getpid()}", options, UntilEnded(shown, job_ids))
+        _, tally = run_worker(f"transcode-{socket.gethostname()}-{os.getpid()}", options, UntilEnded(shown, job_ids))
         return tally.jobs >= len(job_ids)
     except (GivenUp, WorkerFailed) as error:
         raise CommandError(f"{error}") from error
