@@ -69,6 +69,7 @@ class Clerk(threading.Thread):
         self.registrar = Registrar(client, self.hand_in, on_finished, on_failure)
         self.notary = Notary(client, self.hand_in, on_finished, on_failure)
         self.known_as = ""  # the name that the queue knows this worker by, once it does
+        self.trouble = ""  # why the last call got no answer
         self._tray, self._wake = Tray(), threading.Condition()
         self._closing = False
         self._give_up = threading.Event()
@@ -301,6 +302,7 @@ class Clerk(threading.Thread):
             try:
                 return call()
             except QueueUnavailable as error:
+                self.trouble = str(error)
                 wait = max(pause * random.uniform(*JITTER), error.retry_in)
                 logger.warning("queue unavailable, trying again pause=%.1f error=%r", wait, str(error))
                 if self._give_up.wait(wait):

@@ -12,6 +12,7 @@ from jobs.worker.messages import Reason
 logger = logging.getLogger("jobs.worker")
 
 NEVER = float("inf")
+NEVER_ANSWERED = "The queue never answered, so that this worker did nothing at all"
 NO_ANSWER = "The queue does not answer: the reaper will find what was not told."
 
 

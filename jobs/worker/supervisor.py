@@ -32,7 +32,7 @@ from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
-from jobs.worker.shutdown import NO_ANSWER, Shutdown, WorkerFailed
+from jobs.worker.shutdown import NEVER_ANSWERED, NO_ANSWER, Shutdown, WorkerFailed
 from jobs.worker.timekeeper import Timekeeper
 from jobs.worker.wake_ups import WakeUps
 from jobs.worker.watch import recall, watch
@@ -95,6 +95,8 @@ class Supervisor:
                 self.end()
         if self.shutdown.failure:
             raise self.shutdown.failure
+        if not self.clerk.known_as:
+            raise GivenUp(f"{NEVER_ANSWERED}: {' '.join(self.clerk.trouble.split()) or 'it was not even refused'}")
         return self.desk.tally
 
     def go_on(self) -> None:
@@ -156,11 +158,14 @@ class Supervisor:
             helper.stop()
         self.heartbeat.await_end()  # a beat that comes after the clerk has signed off would call the worker back
         self.clerk.close()
+        if not self.clerk.known_as:
+            self.clerk.hurry()  # there is nothing to sign off from
         self.clerk.await_end(PATIENCE)
         for helper in self.helpers:
             helper.await_end()
         if self.clerk.is_alive():
-            logger.warning("could not sign off: the queue does not answer")
+            if self.clerk.known_as:
+                logger.warning("could not sign off: the queue does not answer")
             self.clerk.give_up()
         self.nursery.close()
         for child in self.crew.children:

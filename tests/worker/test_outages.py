@@ -9,13 +9,14 @@ import pytest
 from django.db import connection
 
 from jobs.lifecycle.reap import reap_once
-from jobs.states import Status
+from jobs.states import Status, WorkerStatus
 from tests.concurrency.threads import scalar
 from tests.factories import events_of, reload
 from tests.worker.checker import check
 from tests.worker.stage import Stage
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+NOBODY = "postgres://nobody@127.0.0.1:9/nothing"
 OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
@@ -46,6 +47,30 @@ def test_a_job_that_ends_during_an_outage_is_completed_after_it(stage: Stage):
     job = stage.wait_for_end(job_id)
     assert (job.status, job.attempt, job.result) == (Status.COMPLETED, 1, "done")
     check(stage.history())
+
+
+@pytest.mark.parametrize("told", [[], ["--max-minutes", "0.01"]])
+def test_a_worker_that_never_got_an_answer_exits_with_1_and_says_why(stage: Stage, told: list[str]):
+    worker = stage.worker(*told, DATABASE_URL=NOBODY)
+    stage.wait_for(lambda: "queue unavailable" in stage.logs())
+    if not told:
+        worker.send(signal.SIGTERM)
+    assert worker.exit_code() == 1
+    last = stage.logs().splitlines()[-1]
+    assert last.startswith("CommandError: The queue never answered, so that this worker did nothing at all: ")
+    assert "port 9 failed" in last
+    assert "could not sign off" not in stage.logs()
+
+
+def test_a_worker_that_has_nothing_to_tell_exits_with_0_also_during_an_outage(stage: Stage):
+    worker = stage.worker()
+    stage.wait_for(lambda: "worker online" in stage.logs())
+    stage.wait_for(lambda: worker.row().status == WorkerStatus.IDLE)
+    with outage():
+        stage.wait_for(lambda: "failed error=" in stage.logs() or "queue unavailable" in stage.logs())
+        worker.send(signal.SIGTERM)
+        assert worker.exit_code() == 0
+    assert " done: 0 attempts" in stage.logs().splitlines()[-1]
 
 
 def test_an_exclusive_job_is_stopped_before_its_lease_ends_and_another_goes_on(stage: Stage):

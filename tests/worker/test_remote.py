@@ -62,6 +62,14 @@ def test_a_clean_exit_is_quiet_and_names_the_worker_as_its_key_does(stage: Remot
     assert "WARNING" not in stage.logs()
 
 
+def test_a_server_that_never_answered_is_told_by_the_exit_code(stage: RemoteStage):
+    worker = stage.worker("--server", "http://127.0.0.1:9")
+    stage.wait_for(lambda: "queue unavailable" in stage.logs())
+    worker.send(signal.SIGTERM)
+    assert worker.exit_code() == 1
+    assert "The queue never answered, so that this worker did nothing at all: " in stage.logs().splitlines()[-1]
+
+
 def test_a_key_that_is_revoked_ends_its_worker_with_a_clear_word(stage: RemoteStage):
     job_id = stage.add("app.chatty", max_attempts=2)
     worker = stage.worker()
