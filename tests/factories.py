@@ -113,6 +113,13 @@ def end(job: Job, outcome: Callable[..., Outcome] = Outcome.completed, **terms: 
     return reload(job)
 
 
+def completed_at_second_try(**options: Any) -> Job:
+    """A job whose first attempt failed ("broken once"); the options are enqueue's."""
+    first = claimed(make_worker("first"), **options)
+    finish_one(Outcome.failed(first, "broken once", retry_after=0)._replace(traceback="where it broke"))
+    return end(reload(first))
+
+
 def reload(job: Job | ClaimRef | int) -> Job:
     """The job as the database has it now."""
     return Job.objects.get(pk=id_of(job))

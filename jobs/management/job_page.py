@@ -18,6 +18,7 @@ from jobs.selectors.limits import why_waiting
 from jobs.selectors.qualities import qualities_of
 from jobs.selectors.timeline import timeline
 from jobs.selectors.workflows import Workflow, workflow_of
+from jobs.states import Status
 
 Shown = str | RenderableType
 
@@ -90,10 +91,11 @@ def sections(job: Any) -> Iterator[tuple[str, Shown]]:
     for name, value in (("Payload", job.payload), ("Result", job.result), ("Checkpoint", job.checkpoint)):
         if value not in (None, {}):
             yield name, printable_lines(json.dumps(value, indent=2, ensure_ascii=False))
+    earlier = " of an earlier attempt" if job.status == Status.COMPLETED else ""
     if job.last_error:
-        yield "Error", printable_lines(job.last_error)
+        yield f"Error{earlier}", printable_lines(job.last_error)
     if job.last_traceback:
-        yield "Traceback", printable_lines(job.last_traceback)
+        yield f"Traceback{earlier}", printable_lines(job.last_traceback)
     yield "History", history_table(timeline(job))
 
 

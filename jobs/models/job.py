@@ -284,5 +284,10 @@ class Job(models.Model):
         return f"job {self.pk} ({self.kind})"
 
     @property
+    def standing_error(self) -> str:
+        """For lists: what an earlier attempt said is not true of a job that was completed after it."""
+        return "" if self.status == Status.COMPLETED else self.last_error
+
+    @property
     def has_started(self) -> bool:
         return self.started_at is not None

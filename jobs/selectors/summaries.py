@@ -68,7 +68,7 @@ def job_summary(row: dict[str, Any], phases: list[Any], qualities: list[Any]) ->
         **{name: row[name] for name in ("attempt", "max_attempts", "crashes", "progress", "step")},
         "eta": eta(row, qualities),
         "worker": {"id": row["last_worker_id"], "name": row["last_worker_name"]} if row["last_worker_id"] else None,
-        "error": first_line(row["error"]),
+        "error": None if row["status"] == Status.COMPLETED else first_line(row["error"]),
         "cancel_requested": row["cancel_requested_at"] is not None,
         **{name: row[name] for name in ("enqueued_at", "run_after", "claimed_at", "started_at", "finished_at")},
         "phases": [phase_summary(phase, row) for phase in phases],

@@ -17,7 +17,7 @@ from jobs.models import Job
 from jobs.selectors.clock import database_now
 from jobs.states import TERMINAL, ShownState
 from tests.admin.visits import page
-from tests.factories import age, claimed, job_in, make_job, make_worker
+from tests.factories import age, claimed, completed_at_second_try, job_in, make_job, make_worker
 
 pytestmark = pytest.mark.django_db
 LIST = "admin:jobs_job_changelist"
@@ -26,6 +26,11 @@ LIST = "admin:jobs_job_changelist"
 def listed(client: Client, **query: object) -> list[int]:
     """The ids of the jobs that the page shows, in its order."""
     return [int(pk) for pk in re.findall(r'name="_selected_action" value="(\d+)"', page(client, LIST, **query))]
+
+
+def test_a_completed_job_has_no_error_in_its_row(operator: Client):
+    completed_at_second_try()
+    assert "broken once" not in page(operator, LIST)
 
 
 def test_a_row_tells_what_matters(operator: Client):

@@ -17,7 +17,7 @@ from jobs.models import Job, Worker
 from jobs.selectors.clock import database_now
 from jobs.states import PhaseStatus, QualityStatus, Status
 from tests.admin.visits import ESCAPED, HOSTILE, act, page
-from tests.factories import age, claimed, end, job_in, make_job, make_worker, reload
+from tests.factories import age, claimed, completed_at_second_try, end, job_in, make_job, make_worker, reload
 
 pytestmark = pytest.mark.django_db
 PAGE = "admin:jobs_job_change"
@@ -77,6 +77,12 @@ def test_it_shows_payload_and_result_as_json_and_the_error_with_its_traceback(op
     assert "ValueError: no such month" in content
     assert "test_job_page.py" in content
     assert 'data-copy="jy-traceback"' in content
+
+
+def test_the_error_of_a_completed_job_is_told_as_that_of_an_earlier_attempt(operator: Client):
+    content = page(operator, PAGE, completed_at_second_try().pk)
+    assert "Error of an earlier attempt</h2>" in content
+    assert "broken once" in content
 
 
 def test_it_tells_who_has_it_and_who_had_it_attempt_by_attempt(operator: Client):

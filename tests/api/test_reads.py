@@ -23,7 +23,7 @@ from jobs.lifecycle.report import report
 from jobs.models import Job
 from jobs.states import EventName, PhaseStatus, QualityStatus, ShownState, Status, Verdict
 from tests.api.calls import QUEUE, error_of
-from tests.factories import age, claimed, job_in, make_job, make_worker, real_counts
+from tests.factories import age, claimed, completed_at_second_try, job_in, make_job, make_worker, real_counts
 
 pytestmark = pytest.mark.django_db
 JOBS = f"{QUEUE}/jobs"
@@ -96,6 +96,13 @@ def test_every_state_of_the_admin_can_be_asked_for(program: Client):
     for state in STATES:
         assert get(program, JOBS, state=state) == {"jobs": [], "next": None}
     assert set(STATES) == {*ShownState, Status.PENDING, Status.RUNNING}
+
+
+def test_a_completed_job_has_no_error_in_a_list_and_that_of_an_earlier_attempt_by_itself(program: Client):
+    job = completed_at_second_try()
+    [told] = get(program, JOBS)["jobs"]
+    assert (told["status"], told["error"]) == ("completed", None)
+    assert get(program, f"{JOBS}/{job.pk}")["error"] == "broken once"
 
 
 def test_a_summary_tells_what_a_list_needs_and_nothing_large(program: Client):

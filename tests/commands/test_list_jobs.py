@@ -4,7 +4,7 @@ import pytest
 
 from jobs.states import ShownState, Status
 from tests.commands.calls import refused, run, run_json
-from tests.factories import age, claimed, job_in, make_job
+from tests.factories import age, claimed, completed_at_second_try, job_in, make_job
 
 pytestmark = pytest.mark.django_db
 
@@ -58,6 +58,13 @@ def test_the_table_shows_state_progress_and_error():
     assert header == ["JOB", "STATE", "QUEUE", "KIND", "SUBJECT", "PRIO", "%", "TRY", "AGE", "ERROR"]
     assert row[:7] == [str(job.pk), "failed", "media", "test.noop", "a", "film", "7"]
     assert row[-1] == "broken"
+
+
+def test_a_completed_job_has_no_error_in_the_table():
+    completed_at_second_try()
+    shown = run("list_jobs")
+    assert "broken" not in shown
+    assert "2/3" in shown
 
 
 def test_nothing_found_is_no_failure():

@@ -9,7 +9,7 @@ from jobs.lifecycle.report import report
 from jobs.models import Worker
 from jobs.states import PhaseStatus, QualityStatus
 from tests.commands.calls import refused, run, run_json
-from tests.factories import age, claimed, make_job, make_worker
+from tests.factories import age, claimed, completed_at_second_try, make_job, make_worker
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +59,12 @@ def test_the_page_shows_error_traceback_and_history_of_an_attempt_that_failed():
         "enqueued", "claimed", "phase_completed", "quality_completed", "progressed", "failed"
     ]  # fmt: skip
     assert history[-1].split()[3:5] == ["1", "gpu-box"]
+
+
+def test_the_error_of_a_completed_job_is_told_as_that_of_an_earlier_attempt():
+    shown = run("show_job", completed_at_second_try().pk)
+    assert "\nError of an earlier attempt\nbroken once\n" in shown
+    assert "\nTraceback of an earlier attempt\n" in shown
 
 
 def test_a_phase_cut_off_by_a_crash_is_shown_as_interrupted():

@@ -51,7 +51,7 @@ class JobSummary(Schema):
     max_attempts: int
     dedupe_key: str | None
     worker: WorkerRef | None = Field(description="Who has it, or had it last.")
-    error: str | None = Field(description="What the last attempt said that failed.")
+    error: str | None = Field(description="What the last attempt said that failed; null once the job is completed.")
     enqueued_at: datetime
     run_after: datetime = Field(description="Not before this.")
     started_at: datetime | None = Field(description="When this, or the last, attempt began.")
@@ -63,7 +63,7 @@ class JobSummary(Schema):
 
     @staticmethod
     def resolve_error(job: Any) -> str | None:
-        return job.last_error or None
+        return job.standing_error or None
 
 
 class JobList(Schema):
@@ -129,6 +129,7 @@ class JobDetail(JobSummary):
     payload: dict[str, Any]
     result: Any
     checkpoint: Any
+    error: str | None = Field(description="What the last attempt said that failed, also if a later one completed it.")
     traceback: str | None
     crashes: int = Field(description="Attempts that ended with their worker.")
     cancel_requested_at: datetime | None
@@ -137,6 +138,10 @@ class JobDetail(JobSummary):
     phases: list[Phase]
     qualities: list[Quality]
     events: list[Event] = Field(description="The history, oldest first: the last 500 events.")
+
+    @staticmethod
+    def resolve_error(job: Any) -> str | None:
+        return job.last_error or None
 
     @staticmethod
     def resolve_traceback(job: Any) -> str | None:

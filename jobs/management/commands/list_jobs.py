@@ -54,5 +54,5 @@ def row(job: Any, now: datetime) -> list[Cell]:
     attempts = f"{job.attempt}/{job.max_attempts}"
     return [
         job.pk, state(job.state), job.queue, job.kind, job.subject, job.priority, job.progress, attempts, age,
-        job.last_error,
+        job.standing_error,
     ]  # fmt: skip
