@@ -42,7 +42,7 @@ class Shutdown:
         if self.failure is None:
             logger.critical("%s", failure)
             self.failure = failure
-            self.begin(str(failure), 0)
+            self.begin("it cannot go on", 0)
 
     def on_signal(self, number: int) -> None:
         """The first lets jobs finish, the second hands them back at once, SIGQUIT kills their processes first."""

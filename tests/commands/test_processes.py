@@ -1,6 +1,7 @@
 """Commands as real processes: exit codes, streams, and an output that nobody reads to its end."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,16 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     assert process.stderr.read() == ""
     assert process.wait(30) == 0
     process.stderr.close()
+
+
+def test_why_a_worker_cannot_go_on_is_once_in_its_log_and_once_its_last_word(tmp_path: Path):
+    done = manage("runworker", "--until-empty", DATABASE_URL=f"sqlite:///{tmp_path / 'empty.sqlite3'}")
+    assert done.returncode == 1
+    *log, last = done.stderr.splitlines()
+    assert last == (
+        "CommandError: The database could not do it: no such table: jobs_worker. Run `manage.py migrate` first."
+    )
+    assert [line.count("no such table") for line in log] == [1, 0]
 
 
 def test_handlers_that_cannot_be_imported_are_an_error_of_check_and_keep_no_command_of_ours_from_working():

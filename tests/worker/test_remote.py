@@ -77,6 +77,7 @@ def test_a_key_that_is_revoked_ends_its_worker_with_a_clear_word(stage: RemoteSt
     worker_keys.revoke(Q(worker__name="remote-0"))
     assert worker.exit_code() == 1
     assert "The key was revoked: this worker stops." in stage.logs().splitlines()[-1]
+    assert stage.logs().count("The key was revoked") == 2, "once in the log, and once as the command's last word"
     assert "Traceback" not in stage.logs()
 
 
