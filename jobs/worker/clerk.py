@@ -4,12 +4,11 @@ The supervisor never waits for it: through an outage it repeats one call, while 
 """
 
 import logging
-import random
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any
 
 from jobs.exceptions import ClaimExpired, JobyardError, WorkerNotFound
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
@@ -17,23 +16,17 @@ from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked, Granted
 from jobs.worker.notary import Notary, needs_notary
-from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueRefuses, QueueUnavailable
+from jobs.worker.persistence import GivenUp, Persistence
+from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueRefuses
 from jobs.worker.registrar import Registrar
 from jobs.worker.reporting import Digest, News
 from jobs.worker.tray import Reply, Tray
 
 logger = logging.getLogger("jobs.worker")
-R = TypeVar("R")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-JITTER = (0.7, 1.3)  # of each pause: many workers may wait for the same server
 MANY, GATHER = 50, 0.1  # jobs that are out, and seconds: so many are held only where they take a moment each
 ENOUGH = 500  # outcomes: more of them together are hardly cheaper
 NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
-
-
-class GivenUp(Exception):
-    """The worker must exit although the queue does not answer: the reaper will find what was not told."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +62,9 @@ class Clerk(threading.Thread):
         self.registrar = Registrar(client, self.hand_in, on_finished, on_failure)
         self.notary = Notary(client, self.hand_in, on_finished, on_failure)
         self.known_as = ""  # the name that the queue knows this worker by, once it does
-        self.trouble = ""  # why the last call got no answer
         self._tray, self._wake = Tray(), threading.Condition()
         self._closing = False
-        self._give_up = threading.Event()
+        self.persist = Persistence()
         self._reported_at: dict[ClaimRef, float] = {}
         self._news: dict[ClaimRef, News] = {}
         self._urgent: set[ClaimRef] = set()
@@ -125,7 +117,7 @@ class Clerk(threading.Thread):
 
     def hurry(self) -> None:
         """Repeat no call that the queue does not answer."""
-        self._give_up.set()
+        self.persist.give_up.set()
 
     def give_up(self) -> None:
         """End even if the queue does not answer."""
@@ -294,17 +286,3 @@ class Clerk(threading.Thread):
         jobs = self.persist(lambda: self.client.claim(order))
         self.ledger.add(jobs, began)
         return jobs
-
-    def persist(self, call: Callable[[], R]) -> R:
-        """Repeat a call until the queue answers. Every call of a worker is safe to repeat."""
-        pause = FIRST_PAUSE
-        while True:
-            try:
-                return call()
-            except QueueUnavailable as error:
-                self.trouble = str(error)
-                wait = max(pause * random.uniform(*JITTER), error.retry_in)
-                logger.warning("queue unavailable, trying again pause=%.1f error=%r", wait, str(error))
-                if self._give_up.wait(wait):
-                    raise GivenUp(str(error)) from error
-            pause = min(pause * 2, LONGEST_PAUSE)

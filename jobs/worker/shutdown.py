@@ -8,6 +8,7 @@ from jobs.conf import conf
 from jobs.worker.clerk import Clerk
 from jobs.worker.crew import PATIENCE, Crew
 from jobs.worker.messages import Reason
+from jobs.worker.persistence import GivenUp
 
 logger = logging.getLogger("jobs.worker")
 
@@ -57,6 +58,26 @@ class Shutdown:
             assignment.stop_reason = assignment.stop_reason or Reason.STOPPING
         for child in self.crew.children:
             child.kill()
+
+    def let_clerk_go(self) -> None:
+        self.clerk.close()
+        if not self.clerk.known_as:
+            self.clerk.hurry()  # there is nothing to sign off from
+        self.clerk.await_end(PATIENCE)
+
+    def leave_clerk(self) -> None:
+        """If it does not come to an end by itself."""
+        if self.clerk.is_alive():
+            if self.clerk.known_as:
+                logger.warning("could not sign off: the queue does not answer")
+            self.clerk.give_up()
+
+    def tell_failure(self) -> None:
+        if self.failure:
+            raise self.failure
+        if not self.clerk.known_as:
+            why = " ".join(self.clerk.persist.trouble.split()) or "it was not even refused"
+            raise GivenUp(f"{NEVER_ANSWERED}: {why}")
 
     def is_overdue(self, *, something_to_tell: bool) -> bool:
         """Take the next step if it is time; True when the clerk hangs inside of a call, where nothing reaches it."""

@@ -17,8 +17,8 @@ from jobs.handlers.folders import Folders
 from jobs.states import TERMINAL
 from jobs.stop_signals import signals_caught
 from jobs.worker.chores import chores
-from jobs.worker.clerk import Clerk, Found, GivenUp
-from jobs.worker.crew import HOPELESS, PATIENCE, Assignment, ChildHandle, Crew
+from jobs.worker.clerk import Clerk, Found
+from jobs.worker.crew import HOPELESS, Assignment, ChildHandle, Crew
 from jobs.worker.desk import Desk
 from jobs.worker.display import Display
 from jobs.worker.endings import outcome_with_child
@@ -30,9 +30,10 @@ from jobs.worker.messages import Asked, Ended, Told, Word
 from jobs.worker.nursery import Exit, Nursery, NurseryGone
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.orders import DISABLED, pass_on, stop_all
+from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
-from jobs.worker.shutdown import NEVER_ANSWERED, NO_ANSWER, Shutdown, WorkerFailed
+from jobs.worker.shutdown import NO_ANSWER, Shutdown, WorkerFailed
 from jobs.worker.timekeeper import Timekeeper
 from jobs.worker.wake_ups import WakeUps
 from jobs.worker.watch import recall, watch
@@ -93,10 +94,7 @@ class Supervisor:
                         self.go_on()
             finally:
                 self.end()
-        if self.shutdown.failure:
-            raise self.shutdown.failure
-        if not self.clerk.known_as:
-            raise GivenUp(f"{NEVER_ANSWERED}: {' '.join(self.clerk.trouble.split()) or 'it was not even refused'}")
+        self.shutdown.tell_failure()
         return self.desk.tally
 
     def go_on(self) -> None:
@@ -157,16 +155,10 @@ class Supervisor:
         for helper in self.helpers:
             helper.stop()
         self.heartbeat.await_end()  # a beat that comes after the clerk has signed off would call the worker back
-        self.clerk.close()
-        if not self.clerk.known_as:
-            self.clerk.hurry()  # there is nothing to sign off from
-        self.clerk.await_end(PATIENCE)
+        self.shutdown.let_clerk_go()
         for helper in self.helpers:
             helper.await_end()
-        if self.clerk.is_alive():
-            if self.clerk.known_as:
-                logger.warning("could not sign off: the queue does not answer")
-            self.clerk.give_up()
+        self.shutdown.leave_clerk()
         self.nursery.close()
         for child in self.crew.children:
             child.close()

@@ -16,10 +16,12 @@ from jobs.lifecycle.reap import reap_once
 from jobs.models import Job, Worker
 from jobs.states import PhaseStatus, QualityStatus, Status, WorkerStatus
 from jobs.worker import clerk as clerk_module
-from jobs.worker.clerk import Clerk, Found, GivenUp
+from jobs.worker import persistence
+from jobs.worker.clerk import Clerk, Found
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Asked, Granted
+from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import ClaimOrder, QueueUnavailable
 from tests.concurrency.threads import wait_until
 from tests.factories import age, events_of, make_job, reload
@@ -144,8 +146,8 @@ class Office:
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> Unsteady:
-    monkeypatch.setattr(clerk_module, "FIRST_PAUSE", 0.005)
-    monkeypatch.setattr(clerk_module, "LONGEST_PAUSE", 0.005)
+    monkeypatch.setattr(persistence, "FIRST_PAUSE", 0.005)
+    monkeypatch.setattr(persistence, "LONGEST_PAUSE", 0.005)
     return Unsteady()
 
 

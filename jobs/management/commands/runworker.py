@@ -21,10 +21,10 @@ from jobs.sanitise import printable
 from jobs.selectors.limits import who_holds
 from jobs.windows import Window
 from jobs.worker.claiming import QueueShare
-from jobs.worker.clerk import GivenUp
 from jobs.worker.display import LiveDisplay, LogDisplay
 from jobs.worker.http_server import Server, server_of
 from jobs.worker.options import WorkerOptions
+from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import QueueRefuses
 from jobs.worker.running import run_worker
 from jobs.worker.shutdown import WorkerFailed

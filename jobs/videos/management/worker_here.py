@@ -15,10 +15,10 @@ from jobs.handlers.base import Answer, ClaimedJob, Report
 from jobs.lifecycle.prioritise import set_priority
 from jobs.videos.selectors import active_jobs
 from jobs.worker.claiming import QueueShare
-from jobs.worker.clerk import GivenUp
 from jobs.worker.crew import Assignment
 from jobs.worker.display import Display, LiveDisplay, LogDisplay
 from jobs.worker.options import WorkerOptions, WorkerTally
+from jobs.worker.persistence import GivenUp
 from jobs.worker.running import run_worker
 from jobs.worker.shutdown import WorkerFailed
 

@@ -1,0 +1,38 @@
+"""Persistence: a call to the queue is repeated until it is answered, or until the worker must go."""
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from jobs.worker.queue_client import QueueUnavailable
+
+logger = logging.getLogger("jobs.worker")
+R = TypeVar("R")
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+JITTER = (0.7, 1.3)  # of each pause: many workers may wait for the same server
+
+
+class GivenUp(Exception):
+    """The worker must exit although the queue does not answer: the reaper will find what was not told."""
+
+
+class Persistence:
+    def __init__(self) -> None:
+        self.give_up = threading.Event()
+        self.trouble = ""  # why the last call got no answer
+
+    def __call__(self, call: Callable[[], R]) -> R:
+        """Repeat a call until the queue answers. Every call of a worker is safe to repeat."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                return call()
+            except QueueUnavailable as error:
+                self.trouble = str(error)
+                wait = max(pause * random.uniform(*JITTER), error.retry_in)
+                logger.warning("queue unavailable, trying again pause=%.1f error=%r", wait, str(error))
+                if self.give_up.wait(wait):
+                    raise GivenUp(str(error)) from error
+            pause = min(pause * 2, LONGEST_PAUSE)
