@@ -28,7 +28,7 @@ from jobs.lifecycle.sql.kept import PLACES
 from jobs.lifecycle.sql.together import run_together
 
 MOST_SHAPES = 200  # of one statement; there are a handful
-scan = JSONDecoder().scan_once
+scan: Callable[[str, int], tuple[Any, int]] = JSONDecoder().scan_once  # type: ignore[attr-defined]  # C's own
 LIMIT = 1_234_567_890  # `[:LIMIT]` in a queryset: each call says its own `limit`
 
 
