@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.patience import PATIENCE
@@ -19,6 +20,7 @@ ARGUMENTS = (
     "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio", "--hide-scrollbars",
     "--autoplay-policy=no-user-gesture-required",
 )  # fmt: skip
+TEXT = "const found = document.querySelector(arguments[0]); return found && [found.textContent]"
 
 
 def require_browser() -> tuple[str, str]:
@@ -57,8 +59,15 @@ class Screen:
         """Run a script that calls `done` when it has come to its end."""
         return self.driver.execute_async_script(f"const done = arguments[arguments.length - 1];{script}", *arguments)
 
+    def find(self, selector: str) -> WebElement:
+        """Waits for it: a click may return before the page that it leads to has come."""
+        found = self.wait(lambda: self.driver.find_elements(By.CSS_SELECTOR, selector), f"{selector} is there")
+        return found[0]
+
     def text(self, selector: str) -> str:
-        return str(self.run("return document.querySelector(arguments[0]).textContent", selector)).strip()
+        """Waits for it, too; read in one step, for a page that follows its job may replace the element meanwhile."""
+        found = self.wait(lambda: self.run(TEXT, selector), f"{selector} is there")
+        return str(found[0]).strip()
 
     def is_shown(self, selector: str) -> bool:
         return self.driver.find_element(By.CSS_SELECTOR, selector).is_displayed()

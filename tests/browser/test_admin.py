@@ -132,6 +132,6 @@ def test_all_jobs_on_the_page_are_selected_at_once_and_asked_about(site: Screen)
     Select(site.driver.find_element(By.ID, "jy-action")).select_by_visible_text("Clear")
     site.driver.find_element(By.XPATH, "//button[text()='with those selected']").click()
     assert re.search(r"Clear: 5\s+jobs", site.text(".jy-number"))
-    site.driver.find_element(By.CSS_SELECTOR, "button[name=confirmed]").click()
+    site.find("button[name=confirmed]").click()
     assert "2 jobs cleared." in site.text(".messagelist")
     assert set(Job.objects.values_list("status", flat=True)) == {Status.PENDING, Status.RUNNING}

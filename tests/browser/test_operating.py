@@ -58,8 +58,7 @@ def test_what_matches_a_filter_is_cleared(operator: Screen):
     Select(operator.driver.find_element(By.ID, "jy-action")).select_by_visible_text("Clear")
     click(operator, "with all")
     assert "3" in operator.text(".jy-number")
-    operator.driver.find_element(By.CSS_SELECTOR, "button[name=confirmed]").click()
-    operator.wait(lambda: operator.has(".messagelist"), "the message")
+    operator.find("button[name=confirmed]").click()
     assert "3 jobs cleared." in operator.text(".messagelist")
     assert set(Job.objects.values_list("pk", flat=True)) == {job.pk for job in kept}
 
@@ -69,7 +68,7 @@ def test_a_running_job_is_cancelled_and_its_worker_disabled(operator: Screen):
     ref = claimed(worker, subject="a film")
     operator.open(f"/admin/jobs/job/{ref.job_id}/change/")
     click(operator, "Cancel")
-    operator.driver.find_element(By.CSS_SELECTOR, "button[name=confirmed]").click()
+    operator.find("button[name=confirmed]").click()
     operator.wait(lambda: Job.objects.get().cancel_requested_at, "the request")
     assert heartbeat(worker.pk, [ref]).cancel == (ref,)
     operator.open(f"/admin/jobs/worker/{worker.pk}/change/")
