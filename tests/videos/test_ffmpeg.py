@@ -1,5 +1,6 @@
 """What it means that ffmpeg failed: only a source's own fault is one for good."""
 
+import os
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -74,4 +75,4 @@ def test_it_runs_behind_everything_else(task: Task):
         return done[-1]
 
     run_ffmpeg(replace(task, run=remember), ["nice"], timeout=20)
-    assert done[0].stdout.strip() == "10"
+    assert int(done[0].stdout) == min(19, os.nice(0) + 10)  # also where the tests themselves stand back
