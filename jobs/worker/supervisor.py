@@ -86,8 +86,8 @@ class Supervisor:
 
     def run(self) -> WorkerTally:
         self.nursery.watch(self.later(self.on_exit), self.later(self.on_nursery_gone))
-        self.clerk.start()
         with signals_caught(self.later(self.shutdown.on_signal)):
+            self.clerk.start()  # not before: who is seen to be online can be told to stop
             try:
                 with self.display:
                     while not self.is_done():

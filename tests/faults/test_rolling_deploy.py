@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from jobs.models import Job
+from jobs.models import Job, Worker
 from jobs.states import TERMINAL, Status
 from tests.worker.checker import check
 from tests.worker.stage import Stage
@@ -22,6 +22,7 @@ def test_no_job_is_lost_or_done_twice_while_workers_are_replaced(stage: Stage):
         stage.add("newer.short", max_attempts=50, backoff="fixed:0.3:1")
     refused = Job.objects.filter(kind="newer.short").exclude(last_error="")
     stage.wait_for(refused.exists)
+    stage.wait_for(lambda: Worker.objects.count() == len(old))  # one that still starts would not hear a signal
     assert all("newer.short" in error for error in refused.values_list("last_error", flat=True))
     for worker in old:
         stage.worker(TEST_APPS="tests.newer_app")
