@@ -14,6 +14,7 @@ from tests.api.events.listening import Site, open_site
 @pytest.fixture(autouse=True)
 def _quick(settings: LazySettings) -> None:
     settings.JOBS_SSE_INTERVAL = 0.1
+    settings.JOBS_SSE_PING = 0.5  # brings a position that was not settled at first
 
 
 @pytest.fixture
