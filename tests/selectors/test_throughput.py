@@ -19,6 +19,7 @@ from jobs.models import Job, MinuteTally, TotalTally
 from jobs.selectors.clock import database_now
 from jobs.selectors.throughput import DAY, HOUR, activity, activity_by_queue, history
 from tests.factories import age, claimed, make_job, make_worker
+from tests.in_full import sent_in_full
 
 pytestmark = pytest.mark.django_db
 FOLDED = pytest.mark.parametrize("folded", [False, True])
@@ -147,7 +148,7 @@ def test_a_batch_costs_one_statement_for_counts_and_tallies():
     for number in range(20):
         make_job(kind=("test.noop", "test.other")[number % 2], allow_unknown=True)
     held = claim(make_worker(), limit=20)
-    with CaptureQueriesContext(connection) as statements:
+    with sent_in_full(), CaptureQueriesContext(connection) as statements:
         finish([Outcome.completed(job.claim) for job in held])
     assert len([query for query in statements if "queuedelta" in query["sql"].lower()]) == 1
 
