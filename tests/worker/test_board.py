@@ -159,6 +159,7 @@ def test_where_the_kernel_knows_no_fence_it_waits_instead(board: Board, monkeypa
 
 
 def begin_one(connection: Connection, board: int, slots: int) -> None:
+    connection.recv()
     connection.send(Board(board).begin(0))
 
 
@@ -166,6 +167,7 @@ def begin_one(connection: Connection, board: int, slots: int) -> None:
 def test_a_child_that_was_asked_waits_for_the_decision(decision):
     with shared_with(begin_one) as (board, _, pipe, _):
         board._recalls[0] = ASKED  # as the supervisor does, before it has looked
+        pipe.send("begin")  # a child that starts quickly would not have been asked
         assert not pipe.poll(0.05)
         board._recalls[0] = decision
         assert pipe.recv() is (decision == KEPT)
