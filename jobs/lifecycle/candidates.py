@@ -12,6 +12,7 @@ from jobs.lifecycle.sql.together import run_together
 from jobs.models import Worker, ready_heads
 from jobs.states import LimitTarget
 
+HEAD = 50  # jobs at the front that tell what kind of line it is
 ROUNDS, AHEAD = 20, 200  # how often, and how far, a claim looks behind jobs that are held back
 
 
@@ -53,21 +54,25 @@ class Haul:
     unfinished: bool = False  # there is more to look at than this claim had patience for
 
     def fill(self) -> None:
-        if self.room.left and not self.took_from_head():
-            self.repeat(lambda round_: self.line.lock_first(self.limit + round_ * AHEAD + len(self.known)))
-        else:
+        if not self.room.left:
             self.surplus = True
+        elif not self.took_from_head():
+            self.repeat(lambda round_: self.line.lock_first(self.limit + round_ * AHEAD + len(self.known)))
         if self.surplus and not self.is_over:
-            self.repeat(lambda _: self.line.lock(self.passed_by(), self.limit - len(self.taken)))
+            self.repeat(lambda _: self.lock_passed_by())
 
     def took_from_head(self) -> bool:
-        """Of a line full of what must begin at once, no hundreds are to be locked for a few."""
+        """Of a line full of what must begin at once, no hundreds are to be locked for a few. A short one ends here."""
         if self.limit <= self.room.left:
             return False
-        head = self.line.lock_first(int(self.room.left) + 1)
-        if not self.room.is_overfilled_by(head):
+        wanted = int(self.room.left) + 1
+        head = self.line.lock_first(wanted)
+        is_all = len(head) < wanted
+        if not is_all and not self.room.is_overfilled_by(head):
             return False
-        self.sift(head)
+        if self.sift(head) and is_all:
+            return False  # some were held back: others may be behind them
+        self.surplus |= not is_all
         return True
 
     def repeat(self, look: "Look") -> None:
@@ -90,8 +95,12 @@ class Haul:
     def left_some(self) -> bool:
         return self.unfinished or bool(self.taken and self.surplus)
 
-    def passed_by(self) -> list[int]:
-        return self.room.passed_by(self.line.front(), self.known)
+    def lock_passed_by(self) -> Sequence[ReadyJob]:
+        """What needs no room; past a long row of what does it is not looked for to the end."""
+        wanted = self.limit - len(self.taken)
+        if self.room.is_clear(self.line.front(HEAD)):
+            return self.line.lock_light(self.room.kinds, wanted + len(self.known))
+        return self.line.lock(self.room.passed_by(self.line.front(), self.known), wanted)
 
     def sift(self, locked: Sequence[ReadyJob]) -> int:
         """Take what there is room for; returns how many were held back by their limits."""

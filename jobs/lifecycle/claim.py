@@ -23,7 +23,7 @@ from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, select
 from jobs.lifecycle.sql.insert import insert_unless_known, prepare
 from jobs.lifecycle.sql.together import Writes
-from jobs.lifecycle.workers import refreshing
+from jobs.lifecycle.workers import refreshing_after
 from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
 from jobs.states import EventName, PhaseStatus, QualityStatus, Status
 
@@ -90,7 +90,7 @@ def take(
     writes = Writes()
     writes.expect(1, use_of(claim_id, worker), lambda _: ClaimIdUsed(claim_id=claim_id))
     assign(jobs, worker, claim_id, start, writes)
-    writes.add(*refreshing([worker.pk]))
+    writes.add(*refreshing_after(len(jobs), worker))
     writes.run()
     return hand_over(jobs)
 

@@ -51,6 +51,13 @@ class IsolatedRoom:
         """Whether a job of several slots has waited so long that smaller ones must not take them one by one."""
         return self.kinds.get(kind, 1) > 1 and age > HEAVY_WAIT
 
+    def is_clear(self, head: Sequence[Sequence[Any]]) -> bool:
+        """Whether there is no room, something that needs none near the front, and nobody there for whom to keep it."""
+        if self.left >= 1:
+            return False
+        light = [not self.weight(*facts) for _, _, *facts in head]
+        return any(light) and not any(self.is_due_a_place(kind, age) for _, age, kind, *_ in head)
+
     def passed_by(self, front: Iterable[Sequence[Any]], known: Collection[int]) -> list[int]:
         """Of the jobs at the front (id, age, kind, crashes, attempts left), those that there is room for.
 

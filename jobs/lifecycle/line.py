@@ -1,6 +1,6 @@
 """A line: what one worker may take from one queue, first come first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import starmap
@@ -53,9 +53,13 @@ class Line:
             return []
         return list(starmap(ReadyJob, ready_among(*self.shape).rows(ids=job_ids, limit=limit, **self.given)))
 
-    def front(self) -> Sequence[Sequence[Any]]:
+    def lock_light(self, isolated: Iterable[str], limit: int) -> list[ReadyJob]:
+        """The first that may wait for a slot; it reads past all others, however many there are."""
+        return list(starmap(ReadyJob, light_ready(*self.shape).rows(isolated=isolated, limit=limit, **self.given)))
+
+    def front(self, limit: int | None = None) -> Sequence[Sequence[Any]]:
         """Id, age, kind, crashes and attempts left of the jobs near the front, locked by nobody."""
-        return list(front_of(*self.shape).rows(limit=LOOK_BEHIND, **self.given))
+        return list(front_of(*self.shape).rows(limit=limit or LOOK_BEHIND, **self.given))
 
     @property
     def max_size(self) -> int | None:
@@ -82,6 +86,13 @@ def first_ready(gpu: bool, sized: bool, choosy: bool) -> Statement:
 @built_once
 def ready_among(gpu: bool, sized: bool, choosy: bool) -> Statement:
     return locking(ready(gpu, sized, choosy).with_ids(GivenList("ids")))
+
+
+@built_once
+def light_ready(gpu: bool, sized: bool, choosy: bool) -> Statement:
+    """In the words of `IsolatedRoom.must_begin`."""
+    may_wait = ~Q(Among("kind", GivenList("isolated"))) & Q(crashes=0, max_attempts__gt=F("attempt") + 1)
+    return locking(ready(gpu, sized, choosy).filter(may_wait))
 
 
 @built_once

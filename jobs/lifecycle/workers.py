@@ -4,12 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db import models
 from django.db.models import Case, Count, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from jobs.db import Now, transactional
 from jobs.exceptions import InvalidInput, TooMuchTold, WorkerNotFound, WorkerNotGone
-from jobs.given import Among, GivenList
+from jobs.given import Among, Given, GivenList
 from jobs.lifecycle import events, grace
 from jobs.lifecycle.new_job import check_queue, check_text
 from jobs.lifecycle.sql.bound import Bound
@@ -93,9 +94,20 @@ def refreshing(worker_ids: Collection[UUID | None]) -> list[Bound]:
     return [status_of_each().bound(workers=known)] if known else []
 
 
+def refreshing_after(taken: int, worker: Worker) -> list[Bound]:
+    """The same behind a claim: who took as many jobs as it has slots is busy, and nothing need be counted."""
+    return [busy_now().bound(worker=worker.pk)] if taken >= worker.slots else refreshing([worker.pk])
+
+
 def refreshing_holders(calls: Collection[UUID]) -> Bound:
     """The same for whoever made these claim calls: their rows are kept while a job of theirs runs."""
     return status_of_holders().bound(calls=calls)
+
+
+@built_once
+def busy_now() -> Statement:
+    worker = Worker.objects.live().filter(pk=Given("worker", models.UUIDField()))
+    return update(worker.exclude(status=WorkerStatus.BUSY), {"status": WorkerStatus.BUSY})
 
 
 @built_once

@@ -26,9 +26,13 @@ class InlineAttempt(Attempt):
         self.progressed_at = 0.0
 
     @property
-    def cancelled(self) -> bool:
+    def asked(self) -> bool:
         self.home.call(self.look)
-        return super().cancelled
+        return super().asked
+
+    @property
+    def cancelled(self) -> bool:
+        return self.asked and super().cancelled
 
     @property
     def began_at(self) -> float:

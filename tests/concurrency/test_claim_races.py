@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
+from jobs.lifecycle import line
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.workers import disable
 from jobs.models import Job, JobEvent, QueueDelta
@@ -40,6 +41,14 @@ def test_each_claimed_job_belongs_to_the_worker_that_was_given_it():
     assert sum(len(each) for each in taken) == 20
     for worker, mine in zip(workers, taken, strict=True):
         assert set(Job.objects.filter(worker=worker).values_list("pk", flat=True)) == set(ids(mine))
+
+
+def test_who_has_no_room_for_isolated_jobs_finds_what_is_behind_those_that_another_claims(monkeypatch):
+    monkeypatch.setattr(line, "LOOK_BEHIND", 2)
+    jobs, worker = [make_job().pk for _ in range(4)], make_worker()
+    with transaction.atomic():
+        list(Job.objects.select_for_update().filter(pk__in=jobs[:2]))
+        assert ids(Running(partial(claim, worker, limit=10, isolated_limit=0)).result()) == jobs[2:]
 
 
 def test_a_locked_row_is_passed_over_without_waiting():
