@@ -19,7 +19,8 @@ SPELT = {
     "jobs/lifecycle/wake_up.py": ["pg_notify"],
     "jobs/lock_waits.py": ["SET LOCAL lock_timeout", "SET LOCAL enable_seqscan"],
     "jobs/lifecycle/sql/kept.py": ["PREPARE {name}", "EXECUTE {name}"],
-    "jobs/lifecycle/sweep.py": ["pg_settings"],
+    "jobs/lifecycle/sweep.py": ["current_setting(name)"],
+    "jobs/lifecycle/complete.py": ["WITH moved AS", "WIDTH_BUCKET"],
     "jobs/selectors/changes.py": ["pg_current_snapshot()", "age("],
     "jobs/selectors/transactions.py": ["pg_stat_activity", "PG_BACKEND_PID()"],
 }

@@ -276,8 +276,19 @@ def test_a_child_is_given_nothing_more_until_it_has_come_to_what_was_called_back
     for assignment, left in ((first, 0), (second, 10)):
         assert child.room(per_slot=10, now=monotonic()) == 0
         assert not child.board.begin(assignment.place)
+        child.board.count()  # as the child does with each that it is through with
         assert child.room(per_slot=10, now=monotonic()) == left
     assert len(child.free_places) == free + 2
+
+
+def test_a_child_is_given_more_when_it_is_through_though_it_has_not_said_how_they_ended(household: Household):
+    child = household.child()
+    for assignment in [give(child, a_claimed_job()) for _ in range(5)]:
+        child.board.begin(assignment.place)
+        child.board.end(assignment.place)
+        child.board.count()
+    assert len(child.assignments) == 5
+    assert child.room(per_slot=10, now=monotonic()) == 10
 
 
 def test_a_child_of_its_own_ends_when_its_job_was_called_back(household: Household):
