@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from jobs.handlers.base import Outcome
+from jobs.handlers.base import Outcome, Spawn
 from jobs.lifecycle import wake_up
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
@@ -18,6 +18,7 @@ from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.queues import pause, resume
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.retry import retry
+from jobs.lifecycle.spawn import spawn
 from jobs.selectors.clock import database_now
 from tests.concurrency.threads import rolled_back
 from tests.factories import age, claimed, make_job, make_worker
@@ -108,6 +109,14 @@ def test_a_job_that_is_handed_back_wakes_and_one_that_waits_or_ends_does_not(ear
     assert ear.heard() == []
     retry(ref.job_id)
     assert ear.heard() == ["q"]
+
+
+def test_a_job_that_waits_for_others_wakes_nobody(ear):
+    ref = claimed(queue="q")
+    spawn(ref, [Spawn("test.noop", {}, "a", {"queue": "child"})])
+    ear.heard()
+    finish_one(Outcome.waiting(ref, None))
+    assert ear.heard() == []
 
 
 def test_what_the_reaper_takes_back_wakes(ear):

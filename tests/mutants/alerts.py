@@ -49,7 +49,7 @@ MUTANTS = [
     Mutant("trace: children do not flush", "jobs/worker/child.py", "        tracing.flush()\n", "", TRACES),
     Mutant(
         "doctor: one that breaks ends it",
-        "jobs/doctor/examination.py",
+        "jobs/doctor/round.py",
         "    except Exception as error:",
         "    except MemoryError as error:",
         DOCTOR,

@@ -22,7 +22,7 @@ MUTANTS = [
     Mutant("token: of an inactive user", WHO, "if not token.user.is_active:", "if False:", BEARERS),
     Mutant("token: a wrong one falls back to the session", WHO, NONE, SESSION, BEARERS),
     Mutant("token: each use is written", WHO, "    if not token.noted:", "    if True:", BEARERS),
-    Mutant("depth: pending without scheduled", "jobs/api/queue/reads.py", DEPTH, '"pending": depth.pending,', READS),
+    Mutant("depth: pending without scheduled", "jobs/api/documents.py", DEPTH, '"pending": depth.pending,', READS),
     Mutant("bulk: time is never up", BULK, "if monotonic() > until:", "if False:", ACTIONS),
     Mutant("bulk: of any queue", BULK, "statuses=(status,), queue=queue)", "statuses=(status,))", ACTIONS),
     Mutant("walk: it never stops", WALK, "if monotonic() - began > PATIENCE:", "if False:", PAGES),

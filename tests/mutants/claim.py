@@ -18,6 +18,7 @@ FOR_CPU = (
 STILL_HELD = "Job.objects.filter(worker=worker, status=Status.RUNNING, claim_id=claim_id)"
 CANDIDATES = "jobs.select_for_update(skip_locked=True, no_key=True).values_list"
 ISOLATION, ISOLATED, WAKE = "jobs/lifecycle/isolation.py", lifecycle("isolation"), lifecycle("wake_up")
+COMES_BACK = "if to == Status.PENDING and hold != Hold.WAITING and delay <= wake_up.SOON:"
 HEADS = "AND NOT EXISTS (SELECT 1 FROM {queue} WHERE {queue}.name = queues.name AND {queue}.paused)"
 
 MUTANTS = [
@@ -47,9 +48,9 @@ MUTANTS = [
         MAY_CLAIM.replace('pk=Given("worker", models.UUIDField()), ', ""),
         CLAIMS,
     ),
-    Mutant("claim: more than the limit", TAKING, "worker), limit - len(jobs), room", "worker), limit, room", CLAIMS),
-    Mutant("isolated: no limit", ISOLATION, "return self.weight_of(job) <= self.left", "return True", ISOLATED),
-    Mutant("isolated: one more", ISOLATION, "self.left -= self.weight_of(job)", "self.left -= 0.5", ISOLATED),
+    Mutant("claim: more than the limit", TAKING, "kinds), limit - len(jobs), room", "kinds), limit, room", CLAIMS),
+    Mutant("isolated: no limit", TAKING, "weight_of(job)) > self.room.left:", "weight_of(job)) < 0:", ISOLATED),
+    Mutant("isolated: one more", TAKING, "self.room.left -= weight", "self.room.left -= 0", ISOLATED),
     Mutant("isolated: crashes do not count", ISOLATION, " or crashes > 0", "", ISOLATED),
     Mutant("isolated: only what crashed", ISOLATION, "kind in self.kinds or ", "", ISOLATED),
     Mutant("isolated: hold up what is behind", TAKING, "if self.surplus and not", "if False and not", ISOLATED),
@@ -66,8 +67,8 @@ MUTANTS = [
     Mutant(
         "isolated: without room, locked all the same",
         TAKING,
-        "if self.room.left and not self.took_from_head():",
-        "if True:",
+        "if not self.room.left:",
+        "if False:",
         WAKE,
         POSTGRES,
         also=(Edit(TAKING, "bool(self.taken and self.surplus)", "self.surplus"),),
@@ -75,20 +76,27 @@ MUTANTS = [
     Mutant("heavy: weighs like any other", ISOLATION, "self.kinds.get(kind, 1) if", "1 if", ISOLATED),
     Mutant("heavy: starved by small ones", ISOLATION, "> 1 and age > HEAVY_WAIT", "> 1 and False", ISOLATED),
     Mutant("heavy: never patient", ISOLATION, "> 1 and age > HEAVY_WAIT", "> 1", ISOLATED),
+    Mutant(
+        "heavy: starved by what needs no room",
+        ISOLATION,
+        "any(light) and not any(self.is_due_a_place(kind, age) for _, age, kind, *_ in head)",
+        "any(light)",
+        ISOLATED,
+    ),
     Mutant("size: any", LINE, " if sized else jobs", " if False else jobs", ISOLATED),
     Mutant("heads: of paused queues, too", "jobs/models/ready_heads.py", HEADS, "", CLAIMS),
     Mutant(
         "wake-up: for what is scheduled, too",
         "jobs/lifecycle/enqueue.py",
-        "for row in inserted if row.hold == Hold.NONE)",
-        "for row in inserted)",
+        "ready = [row for row in inserted if row.hold == Hold.NONE]",
+        "ready = list(inserted)",
         WAKE,
         POSTGRES,
     ),
     Mutant(
         "wake-up: not for what comes back",
         "jobs/lifecycle/transition.py",
-        "if to == Status.PENDING and delay <= wake_up.SOON:",
+        COMES_BACK,
         "if False:",
         WAKE,
         POSTGRES,
@@ -96,8 +104,16 @@ MUTANTS = [
     Mutant(
         "wake-up: for what waits, too",
         "jobs/lifecycle/transition.py",
-        "if to == Status.PENDING and delay <= wake_up.SOON:",
-        "if to == Status.PENDING:",
+        COMES_BACK,
+        COMES_BACK.replace(" and delay <= wake_up.SOON", ""),
+        WAKE,
+        POSTGRES,
+    ),
+    Mutant(
+        "wake-up: for what waits for others, too",
+        "jobs/lifecycle/transition.py",
+        COMES_BACK,
+        COMES_BACK.replace(" and hold != Hold.WAITING", ""),
         WAKE,
         POSTGRES,
     ),
@@ -118,8 +134,14 @@ MUTANTS = [
         STILL_HELD.replace("status=Status.RUNNING, ", ""),
         lifecycle("fence_alone"),
     ),
-    Mutant("claim: charged before the start", CLAIM, 'F("attempt") + int(start)', 'F("attempt") + 1', CLAIMS),
-    Mutant("claim: marked before the start", CLAIM, "Now() if start else None", "Now()", CLAIMS),
+    Mutant("claim: charged before the start", CLAIM, "ONE_MORE if start else SAME", "ONE_MORE", CLAIMS),
+    Mutant(
+        "claim: marked before the start",
+        CLAIM,
+        "started_at=transition.NOW if start else None",
+        "started_at=transition.NOW",
+        CLAIMS,
+    ),
     Mutant(
         "claim: waits for locked rows",
         LINE,

@@ -4,6 +4,7 @@ from tests.mutants.mutant import POSTGRES, Edit, Mutant, lifecycle, races
 
 JOB, ENQUEUE, NEW = "jobs/models/job.py", "jobs/lifecycle/enqueue.py", "jobs/lifecycle/new_job.py"
 INSERT, MIGRATION = "jobs/lifecycle/sql/insert_jobs.py", "jobs/migrations/0001_initial.py"
+DERIVED, UNLESS_TOLD = "jobs/handlers/keys.py", "(derived_key(new.kind, new.payload) if terms.unique else None)"
 SELECTION, CANCELS = "jobs/lifecycle/selection.py", lifecycle("cancel")
 KEYS = lifecycle("dedupe", "enqueue_many", "retry", "guards")
 KEEPS = "KEEPS_KEY = Q(dedupe_key__isnull=False) & (Q(status__in=ACTIVE) | Q(unique_ever=True))"
@@ -62,7 +63,21 @@ MUTANTS = [
         "keyed.pop(next((k for k in keyed if k[1] == job.dedupe_key), None), None)",
         KEYS,
     ),
-    Mutant("insert: no ON CONFLICT", INSERT, '"ON CONFLICT DO NOTHING RETURNING', '"RETURNING', KEYS),
+    Mutant(
+        "insert: no ON CONFLICT",
+        INSERT,
+        "WHERE TRUE ORDER BY place\nON CONFLICT DO NOTHING RETURNING",
+        "WHERE TRUE ORDER BY place\nRETURNING",
+        KEYS,
+    ),
+    Mutant(
+        "insert: no ON CONFLICT on PostgreSQL",
+        INSERT,
+        "    ON CONFLICT DO NOTHING RETURNING",
+        "    RETURNING",
+        KEYS,
+        POSTGRES,
+    ),
     Mutant("force: without being told", ENQUEUE, "if job.force and job.dedupe_key:", "if job.dedupe_key:", KEYS),
     Mutant("force: never", ENQUEUE, "if job.force and job.dedupe_key:", "if False:", KEYS),
     Mutant("force: in every queue", ENQUEUE, FINISHED, FINISHED.replace("queue=job.queue, ", ""), KEYS),
@@ -91,20 +106,12 @@ MUTANTS = [
         "if not job_id",
         CANCELS,
     ),
-    Mutant("unique: active means for ever", NEW, "unique_ever=unique == Unique.EVER", "unique_ever=bool(unique)", KEYS),
-    Mutant("unique: for ever means active", NEW, "unique_ever=unique == Unique.EVER", "unique_ever=False", KEYS),
-    Mutant("unique: derived without the payload", NEW, "json.dumps([kind, payload]", "json.dumps([kind]", KEYS),
-    Mutant("unique: derived without the kind", NEW, "json.dumps([kind, payload]", "json.dumps([payload]", KEYS),
-    Mutant(
-        "unique: without a key there is none", NEW, "(derived_key(new.kind, payload) if unique else None)", "None", KEYS
-    ),
-    Mutant(
-        "keys without being told",
-        NEW,
-        "(derived_key(new.kind, payload) if unique else None)",
-        "derived_key(new.kind, payload)",
-        KEYS,
-    ),
+    Mutant("unique: active means for ever", NEW, "return self.unique == Unique.EVER", "return bool(self.unique)", KEYS),
+    Mutant("unique: for ever means active", NEW, "return self.unique == Unique.EVER", "return False", KEYS),
+    Mutant("unique: derived without the payload", DERIVED, "json.dumps([kind, payload]", "json.dumps([kind]", KEYS),
+    Mutant("unique: derived without the kind", DERIVED, "json.dumps([kind, payload]", "json.dumps([payload]", KEYS),
+    Mutant("unique: without a key there is none", NEW, UNLESS_TOLD, "None", KEYS),
+    Mutant("keys without being told", NEW, UNLESS_TOLD, "derived_key(new.kind, new.payload)", KEYS),
     Mutant(
         "patience: collisions are raised",
         "jobs/db.py",

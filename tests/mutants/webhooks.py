@@ -7,7 +7,7 @@ LIMITS, TRYING, DELIVERING = "jobs/webhooks/limits.py", "jobs/webhooks/trying.py
 TAKE, RECORD = "jobs/lifecycle/take_deliveries.py", "jobs/lifecycle/record_deliveries.py"
 GIVE_UP, BREAKER = "jobs/lifecycle/give_up_deliveries.py", "jobs/lifecycle/breaker.py"
 ANNOUNCE, AGAIN = "jobs/lifecycle/announce.py", "jobs/lifecycle/send_again.py"
-CLEAR, ADMIN = "jobs/lifecycle/clear.py", "jobs/admin/webhook.py"
+FORGET, ADMIN = "jobs/lifecycle/forget_deliveries.py", "jobs/admin/webhook.py"
 SEND, SHAPE, DELIVER = ("tests/webhooks/test_sender.py",), ("tests/test_web_address.py",), ("tests/webhooks",)
 ROWS, TOLD, PAGES = lifecycle("deliveries"), lifecycle("announce"), ("tests/admin/test_webhooks.py",)
 
@@ -146,9 +146,9 @@ MUTANTS = [
     Mutant("webhook: send again waits for the breaker", AGAIN, "    breaker.let_try(", "    set(", ROWS),
     Mutant(
         "webhook: what is pending goes with its job",
-        CLEAR,
-        "job_id__in=ids, finished_at__isnull=False",
-        "job_id__in=ids",
+        FORGET,
+        'Among("job_id", GivenList("ids")), finished_at__isnull=False',
+        'Among("job_id", GivenList("ids"))',
         TOLD,
     ),
     Mutant(

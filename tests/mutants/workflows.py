@@ -4,6 +4,7 @@ from tests.mutants.mutant import POSTGRES, Edit, Mutant, lifecycle, races
 
 WAITING, TRANSITION, SPAWN = (f"jobs/lifecycle/{name}.py" for name in ("waiting", "transition", "spawn"))
 DEPENDENCY, INSERT = "jobs/models/dependency.py", "jobs/lifecycle/sql/insert_jobs.py"
+CLEAR = "jobs/lifecycle/clear.py"
 WAITS, RACES = lifecycle("waiting"), races("waiting_races")
 FLOWS = ("tests/testing/test_workflows.py",)
 
@@ -69,7 +70,7 @@ MUTANTS = [
     Mutant(
         "waiting: a retry forgets", WAITING, 'if job.awaited]).update(ended="")', 'if False]).update(ended="")', WAITS
     ),
-    Mutant("waiting: rows are left behind", WAITING, "Dependency.objects.of(job_ids).delete()", "pass", WAITS),
+    Mutant("waiting: rows are left behind", CLEAR, "QualityProgress, Dependency)\n", "QualityProgress)\n", WAITS),
     Mutant("mend: ends are not found", WAITING, "for status in TERMINAL:", "for status in ():", WAITS),
     Mutant(
         "mend: the deleted are waited for", WAITING, "open_.filter(~Exists(needed)).update(ended=GONE)", "pass", WAITS

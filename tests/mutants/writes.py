@@ -17,10 +17,8 @@ HELD_BY = """mine = self.with_ids(job_ids).filter(Among("claim_id", claim_ids))
 ITS_OWN_CLAIM = " and job.claim_id == claim.claim_id"
 RUNS = 'Job.objects.filter(worker=Given("worker", Worker._meta.pk), status=Status.RUNNING)'
 RENEWED = '{"lease_expires_at": Now() + F("lease"), "unlisted_beats": 0}'
-ACCEPTED = """    accepted = JobEvent.objects.filter(
-        job_id__in=[c.job_id for c in claims], claim_id__in={c.claim_id for c in claims}
-    ).exclude(outcome="")
-    known = {(event.job_id, event.claim_id)"""
+ACCEPTED = "job_id__in=[c.job_id for c in claims], claim_id__in={c.claim_id for c in claims}"
+KNOWN, OWN_KEY = "known = {(event.job_id, event.claim_id): event", "known.get((claim.job_id, claim.claim_id))"
 CANCELLABLE = "filter(status__in=ACTIVE, cancel_requested_at=None)"
 
 MUTANTS = [
@@ -130,26 +128,22 @@ MUTANTS = [
         "stray: answered by job alone",
         FINISH,
         ACCEPTED,
-        ACCEPTED.replace(", claim_id__in={c.claim_id for c in claims}", "").replace(
-            "(event.job_id, event.claim_id)", "event.job_id"
-        ),
+        "job_id__in=[c.job_id for c in claims]",
         FENCED,
         also=(
-            Edit(FINISH, "Status(known[claim.job_id, claim.claim_id])", "Status(known[claim.job_id])"),
-            Edit(FINISH, "if (claim.job_id, claim.claim_id) in known", "if claim.job_id in known"),
+            Edit(FINISH, KNOWN, "known = {event.job_id: event"),
+            Edit(FINISH, OWN_KEY, "known.get(claim.job_id)"),
         ),
     ),
     Mutant(
         "stray: answered by claim alone",
         FINISH,
         ACCEPTED,
-        ACCEPTED.replace("job_id__in=[c.job_id for c in claims], ", "").replace(
-            "(event.job_id, event.claim_id)", "event.claim_id"
-        ),
+        "claim_id__in={c.claim_id for c in claims}",
         FENCED,
         also=(
-            Edit(FINISH, "Status(known[claim.job_id, claim.claim_id])", "Status(known[claim.claim_id])"),
-            Edit(FINISH, "if (claim.job_id, claim.claim_id) in known", "if claim.claim_id in known"),
+            Edit(FINISH, KNOWN, "known = {event.claim_id: event"),
+            Edit(FINISH, OWN_KEY, "known.get(claim.claim_id)"),
         ),
     ),
     Mutant("stray: any event is an outcome", FINISH, '.exclude(outcome="")', "", FENCED),
@@ -227,7 +221,7 @@ MUTANTS = [
     Mutant("policy: no crash waits", POLICY, "decision.retry and crashes == 0", "decision.retry", ATTEMPTS),
     Mutant("cancel: what has ended", CANCEL, CANCELLABLE, "filter(cancel_requested_at=None)", lifecycle("cancel")),
     Mutant("cancel: what was asked before", CANCEL, CANCELLABLE, "filter(status__in=ACTIVE)", lifecycle("cancel")),
-    Mutant("clear: what has not ended", CLEAR, "(ids).filter(status__in=TERMINAL)", "(ids)", lifecycle("clear")),
+    Mutant("clear: what has not ended", CLEAR, "Q(status__in=TERMINAL)", "Q(pk__gt=0)", lifecycle("clear")),
     Mutant(
         "retry: what was completed",
         RETRY,
