@@ -10,6 +10,7 @@ from time import monotonic
 import pytest
 
 from jobs.process_identity import read_stat
+from jobs.worker import board as board_module
 from jobs.worker import fences
 from jobs.worker.board import ASKED, KEPT, PLACES, TAKEN, Board
 from jobs.worker.nursery import ChildMain
@@ -133,6 +134,17 @@ def test_each_of_many_jobs_either_begins_or_is_called_back_whoever_is_faster():
             begun = pipe.recv()
             assert [place in recalled for place in range(PLACES)] == [not each for each in begun]
         pipe.send(False)
+
+
+def test_what_begins_while_it_is_called_back_is_left_to_its_child(board: Board, monkeypatch: pytest.MonkeyPatch):
+    def pass_late() -> None:
+        """Behind it, the mark of a child that had looked before it was asked is seen."""
+        board._marks[0] = monotonic()
+
+    monkeypatch.setattr(board_module, "fence", pass_late)
+    assert board.recall([0, 1]) == {1}
+    assert board.began_at(0) is not None
+    assert (board._recalls[0], board._recalls[1]) == (KEPT, TAKEN)
 
 
 def stop_having_begun(connection: Connection, board: int, slots: int) -> None:

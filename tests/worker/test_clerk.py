@@ -193,7 +193,7 @@ def test_it_registers_and_looks_after_crashed_workers_before_anything_else(queue
 def test_it_signs_off_when_all_is_told_also_through_an_outage(office: Office, queue: Unsteady):
     make_job()
     (job,) = office.claimed()
-    queue.away["finish"] = queue.away["sign_off"] = 3
+    queue.away["finish"], queue.away["sign_off"] = 20, 3  # the longer one first
     office.clerk.finish([Outcome.completed(job.claim)])
     office.close()
     assert queue.calls[-2:] == ["finish", "sign_off"]
