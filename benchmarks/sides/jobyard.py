@@ -20,7 +20,7 @@ class Jobyard(Side):
         "SELECT COALESCE(SUM(jobs), 0) FROM (SELECT jobs, bucket FROM jobs_queuedelta UNION ALL "
         "SELECT jobs, bucket FROM jobs_queuetotal) AS counted WHERE bucket = 'completed'"
     )
-    jobs = 40_000
+    jobs = 80_000
 
     def setup(self) -> None:
         self.connect()
