@@ -16,7 +16,7 @@ from jobs.db import is_postgres, is_transient
 
 logger = logging.getLogger("jobs.prune")
 
-MOST = 200  # with 500, the slowest claims beside it took longer; longer rests did not help them
+MOST = 50  # the larger a batch, the longer the slowest claims take beside it; longer rests did not help them
 SLOW = 1.0  # seconds: a batch that took longer held its locks for too long; the next is smaller
 REST = 1.0  # times what a batch took: half of the time, the disk and the cores are for those who claim
 GIVE_UP = 3  # single rows one after the other that met a timeout: it is not the rows

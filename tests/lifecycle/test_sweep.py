@@ -88,7 +88,7 @@ def test_a_slow_batch_is_followed_by_a_smaller_one_and_a_quick_one_by_a_larger(m
     for seconds in (1.1, 1.1, 0.7, 0.1, 0.1, 0.1):
         run.adapt(seconds)
         sizes.append(run.size)
-    assert sizes == [100, 50, 50, 100, 200, 200]
+    assert sizes == [25, 12, 12, 24, 48, 50]
 
 
 @pytest.mark.usefixtures("jobs")
