@@ -126,7 +126,7 @@ class ChildHandle:
             return 0
         open_slots = self.open_slots(now)
         ahead = self.given - self.board.through - (self.slots - open_slots)
-        return max(0, min(open_slots * per_slot, MOST_AT_ONCE) - ahead)
+        return max(0, min(min(open_slots * per_slot, MOST_AT_ONCE) - ahead, len(self.free_places)))
 
     def ended(self, claim: ClaimRef) -> Assignment | None:
         """The assignment, which is the child's no more."""
