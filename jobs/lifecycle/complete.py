@@ -5,7 +5,8 @@ Where there is more to an end (a hook, a webhook, a limit, somebody who waits fo
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from uuid import UUID
 
 from django.db import connection
@@ -18,9 +19,10 @@ from jobs.given import Among, Given, GivenList
 from jobs.handlers.base import Answer, ClaimRef, Outcome
 from jobs.handlers.registry import registry
 from jobs.lifecycle.ending import COMPLETED
-from jobs.lifecycle.sql.built_once import Statement, built_once, update
+from jobs.lifecycle.sql.bound import Bound
+from jobs.lifecycle.sql.built_once import Statement, built_once, select, update
 from jobs.lifecycle.sql.together import Done, run_together
-from jobs.lifecycle.transition import implied_by
+from jobs.lifecycle.transition import implied_by, locking
 from jobs.lifecycle.workers import refreshing_holders
 from jobs.models import Job, JobEvent, QueueDelta
 from jobs.models.job import is_limited
@@ -49,11 +51,12 @@ SELECT COUNT(*), CASE WHEN COUNT(*) < %s THEN ARRAY_AGG(id) END FROM moved
 """
 
 
-def complete_alike(outcomes: Iterable[Outcome]) -> dict[ClaimRef, Answer]:
+def complete_alike(outcomes: Sequence[Outcome]) -> dict[ClaimRef, Answer]:
     """Complete those that end as most do, in the caller's transaction; who is not in the answer is left as it was."""
-    calls = by_call(outcomes) if is_postgres() else {}
-    if not calls:
+    found = by_call(outcomes) if is_postgres() else {}
+    if not found:
         return {}
+    calls = dict(sorted(found.items(), key=lambda each: min(each[1])))
     hooked = [kind.name for kind in registry if kind.has_completion]
     moves = [
         moving(any(results.values())).bound(
@@ -61,12 +64,30 @@ def complete_alike(outcomes: Iterable[Outcome]) -> dict[ClaimRef, Answer]:
         )
         for call, results in calls.items()
     ]
-    done = run_together([*moves, refreshing_holders(calls)])
+    before = [] if are_in_order(calls, len(outcomes)) else [lock_in_order(outcomes)]
+    done = run_together([*before, *moves, refreshing_holders(calls)])
     return {
         claim: Answer(claim, Status.COMPLETED)
-        for (call, results), answer in zip(calls.items(), done[:-1], strict=True)
+        for (call, results), answer in zip(calls.items(), done[len(before) : -1], strict=True)
         for claim in accepted(call, results, answer)
     }
+
+
+def are_in_order(calls: "Mapping[UUID, Results]", number: int) -> bool:
+    """Whether rows will be locked by their ids, as all verbs do: no call reaches into another, and nobody is left."""
+    ranges = sorted((min(results), max(results)) for results in calls.values())
+    apart = all(before[1] < after[0] for before, after in pairwise(ranges))
+    return apart and sum(map(len, calls.values())) == number
+
+
+def lock_in_order(outcomes: Iterable[Outcome]) -> Bound:
+    claims = [outcome.claim for outcome in outcomes]
+    return held_in_order().bound(ids=[job_id for job_id, _ in claims], claims={call for _, call in claims})
+
+
+@built_once
+def held_in_order() -> Statement:
+    return select(locking(Job.objects.held_by(GivenList("ids"), GivenList("claims"))).values_list("pk"))
 
 
 Results = Mapping[int, str | None]  # as JSON, by the ids of their jobs

@@ -107,7 +107,7 @@ class Board:
 
     def is_recalled(self, place: int) -> bool:
         """Called back, and its child has not come to it yet."""
-        return self._recalls[place] == TAKEN and self._marks[place] == WAITS
+        return self._recalls[place] == TAKEN and self._marks[place] != NOTICED
 
     def close(self) -> None:
         self._marks.release()

@@ -106,8 +106,8 @@ class Clerk(threading.Thread):
             self.ledger.drop(claims)
             self._urgent.difference_update(claims)
             for known in (self._tray.reports, self._reported_at, self._news):
-                for claim in known.keys() & claims:
-                    del known[claim]
+                for claim in claims if known else ():  # never through the dictionary: another thread may add to it
+                    known.pop(claim, None)
 
     def close(self) -> None:
         """Do what is on the tray, then end."""

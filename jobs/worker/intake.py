@@ -100,6 +100,11 @@ class Intake:
         """There was no room for all, or there may not have been in the look that is under way."""
         return self.held_back or self.looking
 
+    @property
+    def may_find_more(self) -> bool:
+        """It had no room for all, or something ended while it looked: what that let go, it may not have seen."""
+        return self.held_back or self._look_again
+
     def usual_interval(self) -> float:
         return POLL_WITH_WAKE_UPS if self.wake_ups.working else POLL
 

@@ -23,7 +23,7 @@ class Registrar(threading.Thread):
         self._tray: SimpleQueue[Sequence[Outcome] | None] = SimpleQueue()
 
     def finish(self, outcomes: Sequence[Outcome]) -> None:
-        if not self.client.answers_several_at_once:
+        if not self.client.answers_several_at_once or (self.ident and not self.is_alive()):
             self.client.rest()
             self.on_finished(self.hand_in(outcomes))
             return

@@ -181,7 +181,7 @@ class Supervisor:
         else:
             left = self.intake.give_out(found.jobs)
             self.hand_back([job.claim for job in left], "no process was there to run it")
-        if self.options.until_empty and not self.desk.unfinished and not self.intake.held_back:
+        if self.options.until_empty and not self.desk.unfinished and not self.intake.may_find_more:
             self.shutdown.begin("nothing is left to do", 0)
 
     def on_finished(self, answers: Sequence[Answer]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.models import Sum
+from django.test.utils import CaptureQueriesContext
 
 from jobs.durations import BOUNDS, class_of
 from jobs.handlers.base import Outcome
@@ -17,6 +18,7 @@ from jobs.lifecycle.set_limit import Rules, set_limit
 from jobs.models import Job, JobEvent, QueueDelta, Worker
 from jobs.states import EventName, LimitTarget, Status
 from tests.factories import age, claimed, make_job, make_worker, reload
+from tests.in_full import sent_in_full
 
 pytestmark = pytest.mark.postgres
 OWN_TO_EACH = ("id", "job_id", "claim_id", "worker_id", "last_worker_id", "at", "seconds", "duration_class")
@@ -109,3 +111,28 @@ def test_where_some_of_a_call_are_no_longer_held_the_others_are_completed():
     finish([Outcome.released(refs[1], "it was asked to")])
     answers = complete_alike([Outcome.completed(ref) for ref in refs])
     assert set(answers) == {refs[0], refs[2]}
+
+
+@pytest.mark.parametrize(("first", "second", "failed", "locks"), [
+    ((0, 1), (2, 3), (), False),
+    ((2, 3), (0, 1), (), False),
+    ((0, 2), (1, 3), (), True),
+    ((0, 1), (3,), (2,), True),
+])  # fmt: skip
+def test_rows_are_locked_in_the_order_of_their_ids(first, second, failed, locks):
+    """Else a verb that wants some of them, too, could wait for us while we wait for it."""
+    worker = make_worker(slots=4)
+    made = [claimed(worker) for _ in range(4)]
+    refs = {place: made[place] for place in (*first, *second, *failed)}
+    calls = {place: refs[group[0]].claim_id for group in (first, second) for place in group}
+    for place, claim_id in calls.items():  # as if they had been claimed by two calls
+        Job.objects.filter(pk=refs[place].job_id).update(claim_id=claim_id)
+        refs[place] = refs[place]._replace(claim_id=claim_id)
+    outcomes = [
+        Outcome.failed(ref, "broken") if place in failed else Outcome.completed(ref) for place, ref in refs.items()
+    ]
+    with sent_in_full(), CaptureQueriesContext(connection) as captured:
+        complete_alike(outcomes)
+    sent = "".join(query["sql"] for query in captured.captured_queries)
+    assert ("FOR NO KEY UPDATE" in sent) is locks
+    assert {reload(refs[place]).status for place in calls} == {Status.COMPLETED}

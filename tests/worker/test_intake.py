@@ -64,6 +64,18 @@ def test_it_looks_at_once_and_once_at_a_time(intake: Intake, errands: Errands):
     assert intake.patience() == float("inf")
 
 
+def test_what_ended_while_it_looked_may_have_let_something_go_that_it_has_not_seen(intake: Intake):
+    intake.look()
+    intake.found(NOTHING)
+    assert not intake.may_find_more
+    intake.look_soon()
+    intake.look()
+    intake.look_by_routine()  # an outcome was accepted meanwhile
+    intake.found(NOTHING)
+    assert intake.may_find_more
+    assert intake.patience() == 0
+
+
 def test_it_does_not_look_while_it_is_closed(intake: Intake, errands: Errands):
     intake.is_open = False
     intake.look()
