@@ -3,7 +3,7 @@
 from tests.mutants.mutant import POSTGRES, Mutant, lifecycle
 
 COMPLETE, ALIKE = "jobs/lifecycle/complete.py", lifecycle("complete")
-HELD, BY_ID = 'held_by(GivenList("ids"), GivenList("claims"))', 'with_ids(GivenList("ids"))'
+HELD, BY_ID = 'held_by(GivenList("ids"), GivenList("claims")).filter(', 'with_ids(GivenList("ids")).filter('
 HOOKED = '        ~Q(Among("kind", GivenList("hooked"))),\n'
 
 MUTANTS = [
