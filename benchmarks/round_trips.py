@@ -20,6 +20,7 @@ from jobs.lifecycle.workers import register
 from jobs.models import Worker
 from jobs.process_identity import this_process
 
+MOVED = r"\s*WITH moved AS \(\s*UPDATE \W?jobs_job\W SET \W?status\W = '{}'"
 # Keep this table true: a statement that fits no line is printed as "not explained".
 REASONS = (
     ("BEGIN", r"BEGIN", "row, counters, event and worker change together or not at all"),
@@ -30,11 +31,13 @@ REASONS = (
     ),
     ("promote due jobs", r"SELECT.*'scheduled'.*SKIP LOCKED", "scheduled jobs stay out of the ready index until due"),
     ("use the claim id up", r"INSERT INTO \W?jobs_claim\W", "a repeated claim call must not take a second job"),
-    ("assign", r"UPDATE \W?jobs_job\W.*'running'", "claim id, worker, lease, start mark"),
-    ("lock the held job", r"SELECT.*lease_expires_at.*FOR NO KEY UPDATE", "the fence: this claim, its lease not over"),
-    ("write the outcome", r"UPDATE \W?jobs_job\W.*'completed'", "status, result; the claim is cleared"),
+    ("assign", MOVED.format("running"), "claim id, worker, lease, start mark; and the event, from the same rows"),
+    (
+        "write the outcome",
+        MOVED.format("completed"),
+        "the fence is its condition; status, event (a repeated finish finds its answer there) and counts together",
+    ),
     ("count", r"INSERT INTO \W?jobs_queuedelta\W", "depths without counting rows"),
-    ("event", r"\s*INSERT INTO \W?jobs_jobevent\W", "history; a repeated finish finds its answer here"),
     ("busy or idle", r"UPDATE \W?jobs_worker\W", "who has a free slot: shown, and asked by the GPU rule"),
     ("COMMIT", r"COMMIT", "durable before it is answered: one fsync"),
 )
