@@ -32,7 +32,7 @@ class Persistence:
             except QueueUnavailable as error:
                 self.trouble = str(error)
                 wait = max(pause * random.uniform(*JITTER), error.retry_in)
-                logger.warning("queue unavailable, trying again pause=%.1f error=%r", wait, str(error))
+                logger.warning("queue unavailable, trying again pause=%.2f error=%r", wait, str(error))
                 if self.give_up.wait(wait):
                     raise GivenUp(str(error)) from error
             pause = min(pause * 2, LONGEST_PAUSE)
