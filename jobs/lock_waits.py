@@ -12,10 +12,8 @@ LOCK_WAIT_MS = 5000
 HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
 # PostgreSQL keeps the plans of a worker's statements (`lifecycle/sql/kept.py`), also those it made while a table was
 # empty. What it would read whole then, or sort, it is to find by its index from the start. Compiling is for long reads.
-PLANNER = (
-    "SET LOCAL plan_cache_mode = force_generic_plan; "
-    "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off"
-)
+PLANNER = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off"}
+PLANNED_SO = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in PLANNER.items())
 
 
 @contextmanager
@@ -39,9 +37,24 @@ def begin_with_limit() -> None:
     level = connection.connection.isolation_level  # as OPTIONS may say
     isolation = f" ISOLATION LEVEL {level.name.replace('_', ' ')}" if level else ""
     with connection.cursor() as cursor:
-        cursor.execute(f"BEGIN{isolation}; SET LOCAL lock_timeout = '{LOCK_WAIT_MS}ms'; {PLANNER}")
+        cursor.execute(f"BEGIN{isolation}; {beginning()}")
+
+
+def beginning() -> str:
+    """What is said first, for this transaction alone."""
+    return f"SELECT set_config('lock_timeout', '{LOCK_WAIT_MS}ms', true), {PLANNED_SO}"
 
 
 def by_index_alone() -> bool:
     """Whether this is such a transaction: then a plan may be kept."""
-    return connection.in_atomic_block and hasattr(connection, HOW_TO_BEGIN)
+    return connection.in_atomic_block and are_limited()
+
+
+def are_limited() -> bool:
+    """Whether transactions begin like this."""
+    return hasattr(connection, HOW_TO_BEGIN)
+
+
+def begins_by_itself() -> bool:
+    """Whether a string of statements can be such a transaction without BEGIN: then it is what the session is set to."""
+    return are_limited() and not connection.in_atomic_block and connection.connection.isolation_level is None

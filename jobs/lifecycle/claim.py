@@ -6,9 +6,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import models
-from django.db.models import F
 
-from jobs.db import Now, transactional
+from jobs.db import transactional
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.given import Given
 from jobs.handlers.base import NOTHING, ClaimedJob
@@ -18,6 +17,7 @@ from jobs.lifecycle.fence import ref_of
 from jobs.lifecycle.isolation import IsolatedRoom
 from jobs.lifecycle.limits import Gate, open_due
 from jobs.lifecycle.line import READY_FIELDS, ReadyJob
+from jobs.lifecycle.plain_claim import Habit, marks, take_plainly
 from jobs.lifecycle.promote import promote_due
 from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, select
@@ -28,8 +28,6 @@ from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
 from jobs.states import EventName, PhaseStatus, QualityStatus, Status
 
 MAX_CLAIM = 1000
-LEASE_END = Now() + F("lease")
-SAME, ONE_MORE = F("attempt"), F("attempt") + 1
 Shared = dict[Any, Any]
 
 
@@ -47,6 +45,7 @@ def claim(
     isolated_kinds: Collection[str] = (),
     isolated_limit: int | None = None,
     kinds: Sequence[str] = (),
+    habit: Habit | None = None,
 ) -> list[ClaimedJob]:
     """Take up to `limit` ready jobs, by priority and then by age; no queues means all of them.
 
@@ -54,14 +53,18 @@ def claim(
     worker starts at once are marked as started here; with `start=False` it calls `start()` for each before it runs.
     Of the jobs that need a process of their own (`isolated_kinds`, and whatever crashed before) it takes up to
     `isolated_limit` (None: as many as there are) and leaves the others to whoever has room. A worker that says which
-    `kinds` it can run is given no others.
+    `kinds` it can run is given no others. A worker that claims again and again keeps a `habit`: where the last claim
+    was plain, the next one is made by one statement, of one queue.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_CLAIM:
         raise InvalidInput(f"A claim takes 1 to {MAX_CLAIM} jobs, not {limit!r}.")
     claim_id = claim_id or uuid4()
     room = IsolatedRoom.of(isolated_kinds, isolated_limit)
+    habit = habit or Habit()
+    if habit.is_plain and start and (taken := take_plainly(worker, queues, limit, claim_id, room.kinds, kinds)):
+        return taken
     try:
-        return take(worker, queues, limit, claim_id, start, room, kinds)
+        return take(worker, queues, limit, claim_id, start, room, kinds, habit)
     except ClaimIdUsed:
         return still_held(worker, claim_id)
 
@@ -74,7 +77,8 @@ def take(
     claim_id: UUID,
     start: bool,
     room: IsolatedRoom,
-    kinds: Sequence[str] = (),
+    kinds: Sequence[str],
+    habit: Habit,
 ) -> list[ClaimedJob]:
     gate = Gate()
     jobs = lock_candidates(worker, queues, limit, replace(room), gate, kinds)
@@ -85,6 +89,7 @@ def take(
     if (not jobs or jobs[0].opening) and open_due(gate) and not jobs:
         jobs = lock_candidates(worker, queues, limit, replace(room), gate, kinds)
     gate.settle()
+    habit.is_plain = bool(jobs) and all(is_plain(job, room) for job in jobs)
     if not jobs:
         return still_held(worker, claim_id)
     writes = Writes()
@@ -95,6 +100,11 @@ def take(
     return hand_over(jobs)
 
 
+def is_plain(job: ReadyJob, room: IsolatedRoom) -> bool:
+    """In the words of `plain_claim`."""
+    return not (job.limited or job.progressed_at or room.weight_of(job))
+
+
 def use_of(claim_id: UUID, worker: Worker) -> Bound:
     """Uses a claim id up; a call that runs at the same time with the same id waits here for the first to commit."""
     row = [prepare(Claim, "id", claim_id), prepare(Claim, "worker_id", worker.pk)]
@@ -102,20 +112,8 @@ def use_of(claim_id: UUID, worker: Worker) -> Bound:
 
 
 def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool, writes: Writes) -> None:
-    transition.move(
-        jobs,
-        Status.RUNNING,
-        EventName.CLAIMED,
-        claim_id=claim_id,
-        worker_id=worker.pk,
-        last_worker_id=worker.pk,
-        last_worker_name=worker.name,
-        claimed_at=transition.NOW,
-        lease_expires_at=LEASE_END,
-        started_at=transition.NOW if start else None,
-        attempt=ONE_MORE if start else SAME,
-        writes=writes,
-    )
+    changes = marks(claim_id, worker.pk, worker.name, start=start)
+    transition.move(jobs, Status.RUNNING, EventName.CLAIMED, writes=writes, **changes)
     for job in jobs:  # what `hand_over` reads
         job.claim_id = claim_id
         job.attempt += start

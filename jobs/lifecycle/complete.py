@@ -14,20 +14,20 @@ from django.db.models import Q
 
 from jobs.conf import conf
 from jobs.db import is_postgres
-from jobs.durations import BOUNDS, NOT_TIMED
 from jobs.given import Among, Given, GivenList
 from jobs.handlers.base import Answer, ClaimRef, Outcome
 from jobs.handlers.registry import registry
 from jobs.lifecycle.ending import COMPLETED
 from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.built_once import Statement, built_once, select, update
+from jobs.lifecycle.sql.tallying import tallying
 from jobs.lifecycle.sql.together import Done, run_together
 from jobs.lifecycle.transition import implied_by, locking
 from jobs.lifecycle.workers import refreshing_holders
-from jobs.models import Job, JobEvent, QueueDelta
+from jobs.models import Job, JobEvent
 from jobs.models.job import is_limited
 from jobs.sanitise import clean_json
-from jobs.states import Bucket, Hold, Status, Verdict
+from jobs.states import Bucket, EventName, Hold, Status, Verdict
 
 MOST_AT_ONCE = 4 * 2**20  # characters of results in one statement
 MOVE = """
@@ -38,15 +38,7 @@ WITH moved AS (
 ), told AS (
     INSERT INTO {event} (name, job_id, queue, worker_id, worker_name, claim_id, attempt, outcome, reason)
     SELECT '{completed}', id, queue, last_worker_id, last_worker_name, %s::uuid, attempt, '{completed}', '' FROM moved
-), tallied AS (
-    SELECT queue, kind, {duration_class} AS duration_class, COUNT(*) AS jobs, SUM(age) AS seconds
-    FROM moved GROUP BY 1, 2, 3
-), counted AS (
-    INSERT INTO {delta} (queue, bucket, kind, event, duration_class, jobs, seconds)
-    SELECT queue, '', kind, '{completed}', duration_class, jobs, seconds FROM tallied
-    UNION ALL SELECT queue, '{from_bucket}', '', '', {not_timed}, -SUM(jobs), 0 FROM tallied GROUP BY queue
-    UNION ALL SELECT queue, '{to_bucket}', '', '', {not_timed}, SUM(jobs), 0 FROM tallied GROUP BY queue
-)
+),{tallying}
 SELECT COUNT(*), CASE WHEN COUNT(*) < %s THEN ARRAY_AGG(id) END FROM moved
 """
 
@@ -136,17 +128,7 @@ def moving(with_results: bool) -> Statement:
     sql = MOVE.format(
         update=moved.sql,
         event=connection.ops.quote_name(JobEvent._meta.db_table),
-        delta=connection.ops.quote_name(QueueDelta._meta.db_table),
         completed=Status.COMPLETED,
-        from_bucket=Bucket.RUNNING,
-        to_bucket=Bucket.COMPLETED,
-        not_timed=NOT_TIMED,
-        duration_class=class_of_age(),
+        tallying=tallying(EventName.COMPLETED, Bucket.RUNNING, Bucket.COMPLETED),
     )
     return Statement(sql, (*moved.parameters, Given("call"), Given("number")))
-
-
-def class_of_age() -> str:
-    """As `durations.class_of` has it: how many bounds are below. WIDTH_BUCKET tells how many are not above."""
-    bounds = ", ".join(str(-bound) for bound in reversed(BOUNDS))
-    return f"{len(BOUNDS)} - WIDTH_BUCKET(-age, ARRAY[{bounds}]::float8[])"

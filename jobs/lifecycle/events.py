@@ -31,15 +31,22 @@ def of_job(job: AnyJob, name: EventName, *, reason: str = "", outcome: str = "")
     )
 
 
+MOVED = ("id", "queue", "worker_id", "last_worker_name", "claim_id", "attempt")  # what an event says of a row
+
+
 def telling(change: Statement) -> Statement:
     """A change of jobs that writes their event, too, as their rows stand after it. Only PostgreSQL can say this."""
-    table = connection.ops.quote_name(JobEvent._meta.db_table)
-    sql = f"""
-        WITH moved AS ({change.sql} RETURNING id, queue, worker_id, last_worker_name, claim_id, attempt)
-        INSERT INTO {table} (name, job_id, queue, worker_id, worker_name, claim_id, attempt, outcome, reason)
-        SELECT %s, id, queue, worker_id, CASE WHEN worker_id IS NULL THEN '' ELSE last_worker_name END,
-            claim_id, attempt, '', %s FROM moved"""  # noqa: S608  names of our own table and columns  # nosec B608
+    sql = f"WITH moved AS ({change.sql} RETURNING {', '.join(MOVED)}) {told_of_moved('%s', '%s')}"
     return Statement(sql, (*change.parameters, Given("event"), Given("reason")))
+
+
+def told_of_moved(event: str, reason: str = "''") -> str:
+    """Writes the event of rows that the same statement has changed, and calls `moved`."""
+    table = connection.ops.quote_name(JobEvent._meta.db_table)
+    return f"""
+        INSERT INTO {table} (name, job_id, queue, worker_id, worker_name, claim_id, attempt, outcome, reason)
+        SELECT {event}, id, queue, worker_id, CASE WHEN worker_id IS NULL THEN '' ELSE last_worker_name END,
+            claim_id, attempt, '', {reason} FROM moved"""  # noqa: S608  names of our own table and columns  # nosec B608
 
 
 def of_jobs(job_ids: Sequence[int], name: EventName, *, reason: str = "", outcome: str = "") -> Bound:

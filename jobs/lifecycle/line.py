@@ -17,6 +17,7 @@ from jobs.lifecycle.sql.built_once import LIMIT, Statement, built_once, select
 from jobs.models import Job, JobQuerySet, Worker, WorkerQuerySet
 from jobs.states import Accelerator, WorkerStatus
 
+QUEUE = Given("queue")
 LOOK_BEHIND = 1000  # a queue full of what we have no room for is not read to its end by every claim
 
 
@@ -105,8 +106,8 @@ def locking(jobs: JobQuerySet) -> Statement:
     return select(jobs.select_for_update(skip_locked=True, no_key=True).values_list(*READY_FIELDS)[:LIMIT])
 
 
-def ready(gpu: bool, sized: bool, choosy: bool) -> JobQuerySet:
-    jobs = Job.objects.ready(Given("queue")).filter(Exists(may_claim()), for_worker(gpu))
+def ready(gpu: bool, sized: bool, choosy: bool, queue: Any = QUEUE) -> JobQuerySet:
+    jobs = Job.objects.ready(queue).filter(Exists(may_claim()), for_worker(gpu))
     if choosy:
         jobs = jobs.filter(Among("kind", GivenList("kinds")))
     return jobs.filter(size__lte=Given("max_size", models.BigIntegerField())) if sized else jobs

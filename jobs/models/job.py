@@ -6,14 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, Count, Exists, Expression, F, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.db.models.functions import Now as StatementNow
 from django.db.models.lookups import IsNull
 
 from jobs.conf import conf
 from jobs.db import Now
-from jobs.given import Among, Given, GivenList
+from jobs.given import Among, GivenList
 from jobs.models.fields import choices_of, percent_between_0_and_100
 from jobs.models.limit import Limit
 from jobs.models.queue import Queue
@@ -49,7 +49,7 @@ def is_limited() -> Any:
     )
 
 
-def closed(queue: str | Given) -> Any:
+def closed(queue: str | Expression) -> Any:
     """The limit of a queue that had no room a moment ago. Who finds it open asks again under the lock of its row."""
     running = Job.objects.running().filter(queue=queue).order_by().values("queue").annotate(jobs=Count("pk"))
     full = Q(max_running__lte=Coalesce(Subquery(running.values("jobs")), 0))
@@ -72,7 +72,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Jobs with a claim, in the words of their index."""
         return self.filter(IN_STATUS[Status.RUNNING])
 
-    def ready(self, queue: str | Given) -> "JobQuerySet":
+    def ready(self, queue: str | Expression) -> "JobQuerySet":
         """What may be claimed from a queue, first come first; nothing while it is paused, or closed by its limit."""
         paused = Queue.objects.filter(name=queue, paused=True)
         return self.filter(

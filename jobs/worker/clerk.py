@@ -26,6 +26,7 @@ logger = logging.getLogger("jobs.worker")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
 MANY, GATHER = 50, 0.1  # jobs that are out, and seconds: so many are held only where they take a moment each
 ENOUGH = 500  # outcomes: more of them together are hardly cheaper
+RENEW_AFTER = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)  # seconds, where a claim has expired
 NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
 
@@ -221,11 +222,7 @@ class Clerk(threading.Thread):
     def answer(self, asked: Asked) -> Exception | Granted | None:
         """Store what the handler waits for, or ask whether its claim holds; an expired claim is renewed first."""
         try:
-            try:
-                return self.ask_queue(asked)
-            except ClaimExpired:
-                self.renew()
-                return self.ask_queue(asked)
+            return self.ask_renewing(asked)
         except JobyardError as error:
             return error
         except (GivenUp, QueueRefuses):
@@ -233,6 +230,15 @@ class Clerk(threading.Thread):
         except Exception as error:  # whatever one handler says: the others' worker goes on
             logger.exception("a report could not be stored job=%s", asked.claim.job_id)
             return JobyardError(f"This could not be stored: {error}")
+
+    def ask_renewing(self, asked: Asked) -> Granted | None:
+        """More than once: a beat that is under way has the row locked, and renews it only when it commits."""
+        for pause in RENEW_AFTER:
+            try:
+                return self.ask_queue(asked)
+            except ClaimExpired:
+                self.renew(pause)
+        return self.ask_queue(asked)
 
     def ask_queue(self, asked: Asked) -> Granted | None:
         if asked.wish:
@@ -248,10 +254,12 @@ class Clerk(threading.Thread):
     def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         """As often as it takes: until an outcome is answered, the job is not over."""
         answers = self.finish_all(outcomes)
-        expired = [told for told, got in zip(outcomes, answers, strict=True) if isinstance(got.refused, ClaimExpired)]
-        if expired:
-            self.renew()
-            again = {answer.claim: answer for answer in self.finish_all(expired)}
+        for pause in RENEW_AFTER:
+            late = {answer.claim for answer in answers if isinstance(answer.refused, ClaimExpired)}
+            if not late:
+                break
+            self.renew(pause)
+            again = {each.claim: each for each in self.finish_all([told for told in outcomes if told.claim in late])}
             answers = [again.get(answer.claim, answer) for answer in answers]
         self.forget({outcome.claim for outcome in outcomes})
         return answers
@@ -266,8 +274,9 @@ class Clerk(threading.Thread):
                              ",".join(str(outcome.claim.job_id) for outcome in outcomes))  # fmt: skip
             return [Answer(outcome.claim) for outcome in outcomes]
 
-    def renew(self) -> None:
+    def renew(self, pause: float) -> None:
         """All claims, not only the one in question: what a heartbeat does not list counts against it."""
+        self.persist.give_up.wait(pause)
         try:
             self.persist(lambda: self.client.heartbeat(self.ledger.claims()))
         except WorkerNotFound:

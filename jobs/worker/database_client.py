@@ -83,6 +83,7 @@ class DatabaseClient:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
         self._claiming: UUID | None = None  # with this id, perhaps without having heard the answer
+        self._habit = claiming.Habit()
         self._outlook: schedule.Outlook | None = None  # as the last claim found it, if it asked
         self._rested = threading.local()  # as connections are
         self._spans = tracing.Batches()
@@ -131,6 +132,7 @@ class DatabaseClient:
             isolated_kinds=order.isolated_kinds,
             isolated_limit=order.isolated_limit,
             kinds=registry.claimable(),
+            habit=self._habit,
         )
         return self._spans.claiming(claim)
 

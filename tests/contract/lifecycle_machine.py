@@ -133,7 +133,8 @@ class Lifecycle(RuleBasedStateMachine):
         wanted = draw(st.sampled_from([[], ["a"], ["b", "a"]]), label="queues")
         limit, begin = draw(st.integers(1, 3), label="limit"), draw(st.booleans(), label="start")
         candidates = {job.id: job for job in self.model.candidates(worker_id, wanted)}
-        taken = claim.claim(Worker.objects.get(pk=worker_id), wanted, limit, claim_id, start=begin)
+        habit = claim.Habit(is_plain=len(wanted) == 1 and draw(st.booleans(), label="plainly"))  # of one queue
+        taken = claim.claim(Worker.objects.get(pk=worker_id), wanted, limit, claim_id, start=begin, habit=habit)
         assert len(taken) == min(limit, len(candidates))
         for job in taken:
             mine = candidates.pop(job.id)
@@ -149,7 +150,8 @@ class Lifecycle(RuleBasedStateMachine):
         if self.model.clock - self.model.claimed_at[claim_id] > CLAIM_IDS_KEPT:
             return  # nobody asks for so long, and the id is no longer known
         worker_id = draw(st.sampled_from([self.takers[claim_id], *self.model.workers]), label="worker")
-        again = claim.claim(Worker.objects.get(pk=worker_id), [], 3, claim_id)
+        habit = claim.Habit(is_plain=draw(st.booleans(), label="plainly"))
+        again = claim.claim(Worker.objects.get(pk=worker_id), [], 3, claim_id, habit=habit)
         held = [ref for ref in self.model.held_by(worker_id) if ref.claim_id == claim_id]
         assert sorted(job.claim for job in again) == sorted(held)
 

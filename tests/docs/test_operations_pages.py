@@ -17,7 +17,7 @@ SPELT = {
     "jobs/models/ready_heads.py": ["WITH RECURSIVE"],
     "jobs/db.py": ["CLOCK_TIMESTAMP()", '"40P01", "40001", "55P03"'],
     "jobs/lifecycle/wake_up.py": ["pg_notify"],
-    "jobs/lock_waits.py": ["SET LOCAL lock_timeout", "SET LOCAL enable_seqscan"],
+    "jobs/lock_waits.py": ["set_config", "lock_timeout", "enable_seqscan"],
     "jobs/lifecycle/sql/kept.py": ["PREPARE {name}", "EXECUTE {name}"],
     "jobs/lifecycle/sweep.py": ["current_setting(name)"],
     "jobs/lifecycle/complete.py": ["WITH moved AS", "WIDTH_BUCKET"],

@@ -11,10 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from jobs.durations import BOUNDS, class_of
 from jobs.handlers.base import Outcome
 from jobs.lifecycle import finish as finishing
-from jobs.lifecycle.complete import class_of_age, complete_alike
+from jobs.lifecycle.complete import complete_alike
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.finish import finish
 from jobs.lifecycle.set_limit import Rules, set_limit
+from jobs.lifecycle.sql.tallying import class_of_age
 from jobs.models import Job, JobEvent, QueueDelta, Worker
 from jobs.states import EventName, LimitTarget, Status
 from tests.factories import age, claimed, make_job, make_worker, reload

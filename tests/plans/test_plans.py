@@ -13,6 +13,7 @@ from jobs.lifecycle.enqueue import enqueue, enqueue_many
 from jobs.lifecycle.finish import finish
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.new_job import NewJob
+from jobs.lifecycle.plain_claim import take_plainly
 from jobs.lifecycle.prune import delete_stale, ended_before, long_stale, mark_stale
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.reap import reap_once
@@ -79,6 +80,12 @@ def test_claim_reads_what_it_takes(site):
 
 def test_claim_from_all_queues_reads_what_it_takes(site):
     assert_frugal(scans_of(partial(claim, site.worker, [], 10)), at_most=2 * DUE + 3 * HELD + 100)
+
+
+@pytest.mark.parametrize("queues", [(), ("q1",), ("q3", "q1")])
+def test_a_plain_claim_reads_what_it_takes(site, queues):
+    take = partial(take_plainly, site.worker, queues, 10, uuid4(), (), ())
+    assert_frugal(scans_of(take), at_most=2 * DUE + 3 * HELD + 100)
 
 
 def test_claim_of_what_is_behind_isolated_jobs_reads_as_far_as_it_looks(site):

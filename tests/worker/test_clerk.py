@@ -1,5 +1,6 @@
 """The clerk: whatever the queue's connection does, each thing is said until it is answered, and counts once."""
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
@@ -8,10 +9,12 @@ from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
+from django.db import transaction
 from django.utils import timezone
 
 from jobs.exceptions import ClaimLost, InvalidInput, JobyardError
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, PhaseReport, QualityReport, Report
+from jobs.lifecycle.heartbeat import renew
 from jobs.lifecycle.reap import reap_once
 from jobs.models import Job, Worker
 from jobs.states import PhaseStatus, QualityStatus, Status, WorkerStatus
@@ -23,7 +26,7 @@ from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Asked, Granted
 from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import ClaimOrder, QueueUnavailable
-from tests.concurrency.threads import wait_until
+from tests.concurrency.threads import TIMEOUT, Running, wait_until
 from tests.factories import age, events_of, make_job, reload
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -508,6 +511,32 @@ def test_asking_whether_a_claim_holds_renews_one_that_expired(office: Office):
     age(10_000)
     assert office.asked(job.claim) is None
     assert not Job.objects.in_states(["expired"]).exists()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("what", ["asked", "told"])
+def test_a_claim_that_a_beat_is_just_renewing_is_not_taken_for_lost(office: Office, queue: Unsteady, what):
+    """It has the row locked, so that no other beat can renew it, and what it renewed is not committed yet."""
+    make_job()
+    (job,) = office.claimed()
+    age(10_000)
+    locked, renewed = threading.Event(), threading.Event()
+
+    def beat() -> None:
+        with transaction.atomic():
+            renew(office.client.worker.pk, [job.claim])
+            locked.set()
+            assert renewed.wait(TIMEOUT)
+
+    beating = Running(beat)
+    assert locked.wait(TIMEOUT)
+    queue.calls.clear()
+    say = office.asked if what == "asked" else lambda claim: office.told(Outcome.completed(claim))
+    saying = Running(lambda: say(job.claim))
+    wait_until(lambda: queue.calls.count("heartbeat") == 2)  # it has renewed, heard that it is expired, and renewed
+    renewed.set()
+    beating.result()
+    assert saying.result() == (None if what == "asked" else [Status.COMPLETED])
 
 
 @pytest.mark.parametrize(

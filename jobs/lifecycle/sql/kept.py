@@ -55,11 +55,15 @@ class Shelf:
 shelves: "WeakKeyDictionary[Any, Shelf]" = WeakKeyDictionary()
 
 
-def execute(cursor: Any, statements: Sequence[Bound]) -> None:
-    """Run them as one string. The cursor stands at the answer to the first."""
+def execute(cursor: Any, statements: Sequence[Bound], *, begins: bool = False) -> None:
+    """Run them as one string. The cursor stands at the answer to the first.
+
+    A string that `begins` a transaction of a worker says so by its first statement: plans may be kept, as inside one.
+    """
     shelf = shelves.setdefault(cursor.connection, Shelf())
     new: dict[str, str] = {}
-    calls = [called(each, shelf, new) for each in statements]
+    by_index = begins or by_index_alone()
+    calls = [called(each, shelf, new) if each.ageless or by_index else each for each in statements]
     keeping = [f"PREPARE {name} AS {numbered(sql)}" for sql, name in new.items()]
     try:
         cursor.execute(
@@ -77,7 +81,7 @@ def execute(cursor: Any, statements: Sequence[Bound]) -> None:
 
 def called(statement: Bound, shelf: Shelf, new: dict[str, str]) -> Bound:
     """The statement as it is sent: by its name, if it is kept, or is to be from now on."""
-    if not (statement.ageless or by_index_alone()) or not shelf.keeps(statement):
+    if not shelf.keeps(statement):
         return statement
     name = shelf.names.get(statement.sql) or new.get(statement.sql)
     if name is None:

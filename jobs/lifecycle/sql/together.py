@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from django.db import connection
+from django.db import connection, transaction
 
+from jobs import lock_waits
 from jobs.lifecycle.sql import kept
 from jobs.lifecycle.sql.bound import Bound
 
@@ -22,10 +23,17 @@ def run_together(statements: Sequence[Bound]) -> list[Done]:
         if not one_string_may_hold_several():
             return [executed(cursor, statement) for statement in statements]
         kept.execute(cursor, statements)
-        done = [answer_of(cursor)]
-        while cursor.nextset():
-            done.append(answer_of(cursor))
-        return done
+        return answers_of(cursor)
+
+
+def run_as_transaction(statements: Sequence[Bound]) -> list[Done]:
+    """The same as a transaction that begins and ends with them, in one round trip where it can be one."""
+    if not one_string_may_hold_several() or not lock_waits.begins_by_itself():
+        with transaction.atomic():
+            return run_together(statements)
+    with connection.cursor() as cursor:
+        kept.execute(cursor, [Bound(lock_waits.beginning(), (), ageless=True), *statements], begins=True)
+        return answers_of(cursor)[1:]
 
 
 def one_string_may_hold_several() -> bool:
@@ -36,6 +44,13 @@ def one_string_may_hold_several() -> bool:
 def executed(cursor: Any, statement: Bound) -> Done:
     cursor.execute(statement.sql, statement.parameters)
     return answer_of(cursor)
+
+
+def answers_of(cursor: Any) -> list[Done]:
+    done = [answer_of(cursor)]
+    while cursor.nextset():
+        done.append(answer_of(cursor))
+    return done
 
 
 def answer_of(cursor: Any) -> Done:
