@@ -57,4 +57,7 @@ def are_limited() -> bool:
 
 def begins_by_itself() -> bool:
     """Whether a string of statements can be such a transaction without BEGIN: then it is what the session is set to."""
-    return are_limited() and not connection.in_atomic_block and connection.connection.isolation_level is None
+    if not are_limited() or connection.in_atomic_block:
+        return False
+    connection.ensure_connection()
+    return connection.connection.isolation_level is None

@@ -7,8 +7,9 @@ from typing import Literal
 from jobs.db import transactional
 from jobs.exceptions import InvalidInput
 from jobs.handlers.batches import KIND
+from jobs.lifecycle.checker import check
 from jobs.lifecycle.enqueue import enqueue_many, insert_batch
-from jobs.lifecycle.new_job import NewJob, check
+from jobs.lifecycle.new_job import NewJob
 from jobs.models import Dependency
 from jobs.models.dependency import Progress
 from jobs.states import OnParentFailure

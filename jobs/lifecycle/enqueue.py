@@ -5,7 +5,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any, NamedTuple, Unpack
 
@@ -19,17 +19,17 @@ from jobs.exceptions import JobyardError
 from jobs.handlers.enqueueing import Enqueued, JobOptions, check_options
 from jobs.lifecycle import counts, events, transition, wake_up
 from jobs.lifecycle import waiting as waiting_for
-from jobs.lifecycle.new_job import CheckedJob, Checker, NewJob, Terms, check
+from jobs.lifecycle.checker import Checker, check
+from jobs.lifecycle.new_job import CheckedJob, NewJob
 from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.insert import prepare
-from jobs.lifecycle.sql.insert_jobs import MOST_AT_ONCE, TERMS, insert_alike, insert_job, insert_jobs, writes_events
+from jobs.lifecycle.sql.insert_jobs import MOST_AT_ONCE, insert_alike, insert_job, insert_jobs, writes_events
 from jobs.lifecycle.sql.together import Done, Writes, one_string_may_hold_several, run_together
 from jobs.models import Dependency, Job
 from jobs.states import ACTIVE, TERMINAL, Bucket, EventName, Hold, Status, bucket_of
 
 BATCH = 1000
 TRIES = 5
-MICROSECOND = timedelta(microseconds=1)
 NOTHING_OF_ITS_OWN = ["", "", None, "", 0]  # subject, scope, dedupe key, limit key, size
 PAYLOAD_ALONE = (*NOTHING_OF_ITS_OWN, None)  # and no time before which it must not run
 
@@ -81,8 +81,10 @@ def insert_all(jobs: Iterable[NewJob]) -> EnqueuedMany:
     result = EnqueuedMany()
     checked = map(Checker().check, jobs)
     while batch := list(islice(checked, BATCH)):
-        if statement := plain_statement(batch):
-            result.created.extend(row[0] for row in insert_at_once(batch, statement))
+        alike = are_alike(batch)
+        if statement := plain_statement(batch, alike):
+            numbers = Counter({kind_of(batch[0]): len(batch)}) if alike else Counter(map(kind_of, batch))
+            result.created.extend(row[0] for row in insert_at_once(batch, statement, numbers))
             continue
         for answer in insert_batch(batch):
             (result.created if answer.created else result.met).append(answer.job_id)
@@ -98,18 +100,19 @@ def insert(job: CheckedJob) -> Enqueued:
     """Insert a job with its event and count."""
     if not is_plain(job) or not is_postgres():
         return insert_batch([job])[0]
-    statement = insert_job(values_of(job.terms), text_of(job, 0), wake_up.CHANNEL if wake_up.by_notify() else None)
+    channel = wake_up.CHANNEL if wake_up.by_notify() else None
+    statement = insert_job(job.terms.as_json, text_of(job, 0), channel)
     [(job_id, enqueued_at, *_)] = run_patiently([statement])[0].rows
     wake_up.hint([job])
     return Enqueued(job_id, created=True, enqueued_at=enqueued_at)
 
 
-def plain_statement(batch: Sequence[CheckedJob]) -> Bound | None:
+def plain_statement(batch: Sequence[CheckedJob], alike: bool) -> Bound | None:
     """What inserts jobs at once, if that can be said in one statement."""
-    if not all(map(is_plain, batch)) or not one_string_may_hold_several():
+    if not all(map(is_plain, batch[:1] if alike else batch)) or not one_string_may_hold_several():
         return None
-    if are_alike(batch) and sum(len(job.payload) for job in batch) <= MOST_AT_ONCE:
-        return insert_alike(values_of(batch[0].terms), (job.payload for job in batch))
+    if alike and sum(len(job.payload) for job in batch) <= MOST_AT_ONCE:
+        return insert_alike(batch[0].terms.as_json, (job.payload for job in batch))
     statements = statements_for(batch)
     return statements[0] if len(statements) == 1 else None
 
@@ -125,14 +128,20 @@ def is_plain(job: CheckedJob) -> bool:
     return job.dedupe_key is None and job.run_after is None and not job.terms.after
 
 
-def insert_at_once(batch: Sequence[CheckedJob], statement: Bound) -> list[tuple[Any, ...]]:
+def kind_of(job: CheckedJob) -> tuple[str, str]:
+    return job.terms.queue, job.terms.kind
+
+
+def insert_at_once(
+    batch: Sequence[CheckedJob], statement: Bound, numbers: Mapping[tuple[str, str], int]
+) -> list[tuple[Any, ...]]:
     """Where it is known beforehand what will go in, all is one round trip, which is a transaction by itself."""
-    numbers = Counter((job.queue, job.terms.kind) for job in batch)
     waiting: Counter[tuple[str, Bucket]] = Counter()
     for (queue, _), number in numbers.items():
         waiting[queue, Bucket.PENDING] += number
     tallies = {(*what, EventName.ENQUEUED.value, NOT_TIMED): (number, 0.0) for what, number in numbers.items()}
-    together = [statement, *counts.noted(waiting, tallies), *wake_up.sending(batch)]
+    awaiting = [wake_up.AnyOf(queue) for queue, _ in numbers]
+    together = [statement, *counts.noted(waiting, tallies), *wake_up.sending(awaiting)]
     inserted = run_patiently(together)[0].rows
     wake_up.hint(batch)
     return inserted
@@ -210,7 +219,7 @@ def statements_for(jobs: Sequence[CheckedJob]) -> list[Bound]:
     numbers: dict[int, int] = {}  # by identity: to hash terms takes as long as all else, and who is alike shares them
     texts = [text_of(job, numbers.setdefault(id(job.terms), len(numbers))) for job in jobs]
     shared = {id(job.terms): job.terms for job in jobs}
-    return insert_jobs([values_of(shared[key]) for key in numbers], texts)
+    return insert_jobs([shared[key].as_json for key in numbers], texts)
 
 
 def text_of(job: CheckedJob, number: int) -> str:
@@ -220,11 +229,6 @@ def text_of(job: CheckedJob, number: int) -> str:
         return f'[{number},{payload},"","",null,"",0,null]'
     moment = str(prepare(Job, "run_after", run_after)) if run_after else None
     return f"[{number},{payload},{json.dumps([*own, moment])[1:]}"
-
-
-def values_of(terms: Terms) -> list[Any]:
-    values = [getattr(terms, name) for name in TERMS]
-    return [value // MICROSECOND if isinstance(value, timedelta) else value for value in values]
 
 
 def announce(inserted: Sequence[Inserted]) -> None:

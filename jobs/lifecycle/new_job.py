@@ -1,25 +1,26 @@
 """A job to be: what `enqueue` is told, checked once for Python, the command line and HTTP alike."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from operator import is_
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from jobs import tracing
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
-from jobs.handlers.arguments import check_arguments
-from jobs.handlers.keys import derived_key
 from jobs.handlers.registry import KIND_NAME, Kind, registry
 from jobs.lifecycle.after import check_after
-from jobs.lifecycle.payload import check_payload, unstorable
+from jobs.lifecycle.payload import unstorable
 from jobs.lifecycle.retry_policy import Backoff
+from jobs.lifecycle.sql.insert_jobs import TERMS
 from jobs.states import Accelerator, OnParentFailure, Unique
 from jobs.web_address import problem_with
 
 QUEUE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+MICROSECOND = timedelta(microseconds=1)
 PRIORITIES = range(-100, 101)
 MAX_ATTEMPTS = 1000
 BACKOFF_LENGTH = 60
@@ -72,6 +73,12 @@ class Terms:
     on_parent_failure: str = OnParentFailure.CANCEL
     trace_context: str | None = field(default_factory=tracing.traceparent)
 
+    @cached_property
+    def as_json(self) -> str:
+        """As they are stored: many jobs have the same."""
+        values = (getattr(self, name) for name in TERMS)
+        return json.dumps([value // MICROSECOND if isinstance(value, timedelta) else value for value in values])
+
     @property
     def waits_for(self) -> int:
         return len(self.after)
@@ -86,12 +93,12 @@ class CheckedJob(NamedTuple):
 
     terms: Terms
     payload: str  # as JSON
-    subject: str
-    scope: str
-    dedupe_key: str | None
-    limit_key: str
-    size: int
-    run_after: datetime | None
+    subject: str = ""
+    scope: str = ""
+    dedupe_key: str | None = None
+    limit_key: str = ""
+    size: int = 0
+    run_after: datetime | None = None
 
     @property
     def queue(self) -> str:
@@ -104,52 +111,6 @@ class CheckedJob(NamedTuple):
     @property
     def force(self) -> bool:
         return self.terms.force
-
-
-class Checker:
-    """Refuses what cannot become a job with one clear sentence. The terms of many are looked at once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], Terms] = {}
-        self._largest = conf.MAX_PAYLOAD
-        self._last_said: tuple[Any, ...] = (object(),)
-        self._last: Terms
-
-    def check(self, new: NewJob) -> CheckedJob:
-        terms = self.terms_of(new)
-        payload = check_payload(new.payload, self._largest)
-        if not new.allow_unknown:  # then its handler is another machine's, whatever is registered here
-            check_arguments(registry.get(new.kind), new.payload)
-        return CheckedJob(
-            terms,
-            payload,
-            check_text("subject", new.subject, 500) if new.subject != "" else "",
-            check_text("scope", new.scope, 200) if new.scope != "" else "",
-            check_key(new.dedupe_key) or (derived_key(new.kind, new.payload) if terms.unique else None),
-            limit_key_of(new, terms),
-            check_size(new.size) if new.size else 0,
-            check_moment(new.run_after),
-        )
-
-    def terms_of(self, new: NewJob) -> Terms:
-        said = (new.kind, new.queue, new.priority, new.unique, new.force, new.max_attempts, new.backoff,
-                new.max_runtime, new.webhook_url, new.accelerator, new.after,
-                new.on_parent_failure, new.allow_unknown)  # fmt: skip
-        if all(map(is_, said, self._last_said)):  # as it is mostly: to hash them takes three times as long
-            return self._last
-        try:
-            key = (*said, *map(type, said))  # True is 1 to a dictionary, and not to us
-            known = self._known.get(key)
-        except TypeError:  # a list, or the like: the check says what is wrong with it
-            return check_terms(new)
-        if known is None:
-            known = self._known[key] = check_terms(new)
-        self._last_said, self._last = said, known
-        return known
-
-
-def check(new: NewJob) -> CheckedJob:
-    return Checker().check(new)
 
 
 def check_terms(new: NewJob) -> Terms:

@@ -11,10 +11,11 @@ from jobs.handlers.registry import registry
 from jobs.handlers.spawning import named
 from jobs.lifecycle import waiting
 from jobs.lifecycle.cancel import PARENT_CANCELLED, cancel_batch
+from jobs.lifecycle.checker import check
 from jobs.lifecycle.enqueue import insert_batch
 from jobs.lifecycle.fence import lock_one
 from jobs.lifecycle.locked_job import LockedJob
-from jobs.lifecycle.new_job import CheckedJob, NewJob, check, check_text
+from jobs.lifecycle.new_job import CheckedJob, NewJob, check_text
 from jobs.models import Dependency, Job
 from jobs.states import Status
 

@@ -14,15 +14,24 @@ from django.db.models.lookups import IsNull
 from jobs.conf import conf
 from jobs.db import Now
 from jobs.given import Among, GivenList
-from jobs.models.fields import choices_of, percent_between_0_and_100
+from jobs.models.fields import choices_of
 from jobs.models.limit import Limit
 from jobs.models.queue import Queue
 from jobs.states import ACTIVE, STORED_AS, TERMINAL, Accelerator, Hold, LimitTarget, ShownState, Status
 
 UNCLAIMED = Q(claim_id=None, worker_id=None, claimed_at=None, lease_expires_at=None)
 CLAIMED = Q(claim_id__isnull=False, worker_id__isnull=False, claimed_at__isnull=False, lease_expires_at__isnull=False)
-
-
+# Who is claimed runs, who has ended says when, who waits is not to be cancelled; and there is no other status.
+ENDED = Q(finished_at__isnull=False) & (
+    Q(status=Status.COMPLETED) | Q(status=Status.FAILED) | Q(status=Status.CANCELLED)
+)
+WAITS = Q(status=Status.PENDING, finished_at=None, cancel_requested_at=None)
+SOUND = (Q(status=Status.RUNNING, finished_at=None) & CLAIMED) | (UNCLAIMED & (WAITS | ENDED))
+IN_RANGE = (
+    Q(progress__gte=0, progress__lte=100, priority__gte=-100, priority__lte=100)
+    & Q(attempt__gte=0, attempt__lte=F("max_attempts"), crashes__gte=0)
+    & Q(unlisted_beats__gte=0, waits_for__gte=0, size__gte=0)
+)
 KEEPS_KEY = Q(dedupe_key__isnull=False) & (Q(status__in=ACTIVE) | Q(unique_ever=True))
 
 # By status, in the words of the partial indexes, so that a few jobs are found without reading the finished ones.
@@ -159,18 +168,18 @@ class Job(models.Model):
     held_by = models.CharField(
         max_length=210, blank=True, default="", db_default="", help_text="The limit that had no room when it was met."
     )
-    waits_for = models.PositiveIntegerField(
+    waits_for = models.IntegerField(
         default=0, db_default=0, help_text="How many jobs it waits for; they are in the table of dependencies."
     )
     awaited = models.BooleanField(default=False, db_default=False, help_text="Whether other jobs wait for its end.")
     priority = models.SmallIntegerField(default=0, help_text="−100 … 100; higher goes first.")
     run_after = models.DateTimeField(db_default=StatementNow(), help_text="Not before this.")
     accelerator = models.CharField(max_length=10, choices=choices_of(Accelerator), default=Accelerator.NONE, blank=True)
-    max_attempts = models.PositiveSmallIntegerField()
+    max_attempts = models.SmallIntegerField()
     backoff = models.CharField(max_length=60, blank=True, default="", help_text="strategy:base:cap; empty = default.")
     lease = models.DurationField(help_text="How long a claim lasts unless renewed.")
     max_runtime = models.DurationField(null=True, blank=True)
-    size = models.PositiveBigIntegerField(
+    size = models.BigIntegerField(
         default=0,
         db_default=0,
         help_text="Bytes of its source: workers with --max-size leave larger ones. 0 = unknown.",
@@ -194,21 +203,17 @@ class Job(models.Model):
     )
     claimed_at = models.DateTimeField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
-    unlisted_beats = models.PositiveSmallIntegerField(
+    unlisted_beats = models.SmallIntegerField(
         default=0, db_default=0, help_text="Heartbeats of its worker, in a row, that did not list this claim."
     )
     last_worker_id = models.UUIDField(null=True, blank=True)
     last_worker_name = models.CharField(max_length=200, blank=True, default="", db_default="")
 
     # How far it is
-    attempt = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="Executions since the last manual retry."
-    )
-    crashes = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="Attempts that ended with their worker."
-    )
+    attempt = models.SmallIntegerField(default=0, db_default=0, help_text="Executions since the last manual retry.")
+    crashes = models.SmallIntegerField(default=0, db_default=0, help_text="Attempts that ended with their worker.")
     started_at = models.DateTimeField(null=True, blank=True, help_text="The start mark of this, or the last, attempt.")
-    progress = models.PositiveSmallIntegerField(default=0, db_default=0)
+    progress = models.SmallIntegerField(default=0, db_default=0)
     step = models.CharField(max_length=200, blank=True, default="", db_default="", help_text="What it is doing now.")
     progressed_at = models.DateTimeField(null=True, blank=True)
     checkpoint = models.JSONField(null=True, blank=True, help_text="Where the next attempt can go on.")
@@ -228,22 +233,9 @@ class Job(models.Model):
 
     class Meta:
         constraints = [
-            percent_between_0_and_100("progress", "job_progress_0_100"),
-            models.CheckConstraint(
-                name="job_claimed_iff_running",
-                condition=(Q(status=Status.RUNNING) & CLAIMED) | (~Q(status=Status.RUNNING) & UNCLAIMED),
-            ),
-            models.CheckConstraint(name="job_status_known", condition=Q(status__in=list(Status))),
-            models.CheckConstraint(
-                name="job_cancel_never_pending", condition=~Q(status=Status.PENDING) | Q(cancel_requested_at=None)
-            ),
-            models.CheckConstraint(name="job_priority_range", condition=Q(priority__gte=-100, priority__lte=100)),
-            models.CheckConstraint(name="job_attempts_within_limit", condition=Q(attempt__lte=F("max_attempts"))),
-            models.CheckConstraint(
-                name="job_finished_iff_terminal",
-                condition=Q(status__in=TERMINAL, finished_at__isnull=False)
-                | Q(status__in=ACTIVE, finished_at__isnull=True),
-            ),
+            # Two, for PostgreSQL reads the text of each of them anew with every statement that writes a job.
+            models.CheckConstraint(name="job_state_sound", condition=SOUND),
+            models.CheckConstraint(name="job_numbers_in_range", condition=IN_RANGE),
             models.UniqueConstraint(
                 fields=["queue", "dedupe_key"],
                 name="job_one_active_per_key",

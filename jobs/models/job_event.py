@@ -19,7 +19,7 @@ class JobEvent(models.Model):
     worker_id = models.UUIDField(null=True, blank=True)
     worker_name = models.CharField(max_length=200, blank=True, default="")
     claim_id = models.UUIDField(null=True, blank=True)
-    attempt = models.PositiveSmallIntegerField(null=True, blank=True)
+    attempt = models.SmallIntegerField(null=True, blank=True)
     outcome = models.CharField(
         max_length=10,
         blank=True,

@@ -9,7 +9,8 @@ from jobs.exceptions import InvalidInput
 from jobs.handlers.kind_options import CHECKS, checked_options
 from jobs.handlers.pipeline import pipeline
 from jobs.handlers.registry import Kind, handler, registry
-from jobs.lifecycle.new_job import NewJob, check
+from jobs.lifecycle.checker import check
+from jobs.lifecycle.new_job import NewJob
 from jobs.states import Accelerator
 
 GOOD: dict[str, list[Any]] = {

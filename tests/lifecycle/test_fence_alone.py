@@ -24,7 +24,7 @@ from tests.processes import dead_process
 def _no_rule_about_claims(db: None) -> Iterator[None]:
     """As if somebody had dropped the constraint; it is back when the test is over."""
     if connection.vendor == "postgresql":
-        run_sql("ALTER TABLE jobs_job DROP CONSTRAINT job_claimed_iff_running")
+        run_sql("ALTER TABLE jobs_job DROP CONSTRAINT job_state_sound")
         yield
     else:
         run_sql("PRAGMA ignore_check_constraints = ON")

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F, Sum
 from django.test.utils import CaptureQueriesContext
 
-from jobs.handlers.base import Outcome
+from jobs.handlers.base import ClaimRef, Outcome
 from jobs.handlers.registry import Kind
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.finish import finish_one
@@ -26,6 +26,7 @@ from tests.lifecycle.test_complete import alike
 from tests.lifecycle.test_wake_up import Ear, ear  # noqa: F401  a fixture
 
 pytestmark = pytest.mark.postgres
+NO_CLAIM = ClaimRef(0, uuid4())
 
 
 def taken(worker: Worker, *queues: str, limit: int = 10, isolated: tuple[str, ...] = (), **options: Any) -> list[int]:
@@ -42,7 +43,7 @@ def traces(number: int, habit: Habit) -> tuple[Any, ...]:
     jobs = claim(worker, limit=number, claim_id=claim_id, habit=habit)
     deltas = QueueDelta.objects.values("queue", "bucket", "kind", "event").annotate(number=Sum("jobs"))
     return (
-        [job._replace(claim=None, enqueued_at="") for job in jobs],
+        [job._replace(claim=NO_CLAIM, enqueued_at="") for job in jobs],
         alike(Job.objects.order_by("id").values()),
         alike(JobEvent.objects.exclude(job_id=None).order_by("job_id", "id").values()),
         sorted(map(str, deltas.order_by())),
@@ -73,6 +74,13 @@ def test_it_is_one_round_trip_and_a_transaction_by_itself(transactional_db):
     with connection.cursor() as cursor:  # what it has set was set for itself alone
         cursor.execute("SELECT current_setting('enable_seqscan'), current_setting('lock_timeout')")
         assert cursor.fetchone() == ("on", "0")
+
+
+def test_it_opens_a_connection_where_the_last_one_is_gone(transactional_db):
+    worker, job = make_worker(), make_job()
+    connection.close()
+    with lock_waits_limited():
+        assert taken(worker) == [job.pk]
 
 
 def test_of_all_queues_it_takes_from_the_most_urgent_and_of_named_ones_from_the_first_that_has_some():

@@ -3,7 +3,7 @@
 from tests.mutants.mutant import POSTGRES, Edit, Mutant, lifecycle, races
 
 JOB, CLAIM, LINE = "jobs/models/job.py", "jobs/lifecycle/claim.py", "jobs/lifecycle/line.py"
-TAKING = "jobs/lifecycle/candidates.py"
+TAKING, MARKS = "jobs/lifecycle/candidates.py", "jobs/lifecycle/plain_claim.py"
 CLAIMS = lifecycle("claim", "claim_again", "queues", "start", "guards")
 GPU = lifecycle("claim_gpu")
 READY = "~Exists(paused), ~Exists(closed(queue)), queue=queue, status=Status.PENDING, hold=Hold.NONE"
@@ -134,12 +134,12 @@ MUTANTS = [
         STILL_HELD.replace("status=Status.RUNNING, ", ""),
         lifecycle("fence_alone"),
     ),
-    Mutant("claim: charged before the start", CLAIM, "ONE_MORE if start else SAME", "ONE_MORE", CLAIMS),
+    Mutant("claim: charged before the start", MARKS, "ONE_MORE if start else SAME", "ONE_MORE", CLAIMS),
     Mutant(
         "claim: marked before the start",
-        CLAIM,
-        "started_at=transition.NOW if start else None",
-        "started_at=transition.NOW",
+        MARKS,
+        '"started_at": transition.NOW if start else None',
+        '"started_at": transition.NOW',
         CLAIMS,
     ),
     Mutant(

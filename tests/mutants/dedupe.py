@@ -2,8 +2,9 @@
 
 from tests.mutants.mutant import POSTGRES, Edit, Mutant, lifecycle, races
 
-JOB, ENQUEUE, NEW = "jobs/models/job.py", "jobs/lifecycle/enqueue.py", "jobs/lifecycle/new_job.py"
+JOB, ENQUEUE, NEW = "jobs/models/job.py", "jobs/lifecycle/enqueue.py", "jobs/lifecycle/checker.py"
 INSERT, MIGRATION = "jobs/lifecycle/sql/insert_jobs.py", "jobs/migrations/0001_initial.py"
+TERMS = "jobs/lifecycle/new_job.py"
 DERIVED, UNLESS_TOLD = "jobs/handlers/keys.py", "(derived_key(new.kind, new.payload) if terms.unique else None)"
 SELECTION, CANCELS = "jobs/lifecycle/selection.py", lifecycle("cancel")
 KEYS = lifecycle("dedupe", "enqueue_many", "retry", "guards")
@@ -106,8 +107,10 @@ MUTANTS = [
         "if not job_id",
         CANCELS,
     ),
-    Mutant("unique: active means for ever", NEW, "return self.unique == Unique.EVER", "return bool(self.unique)", KEYS),
-    Mutant("unique: for ever means active", NEW, "return self.unique == Unique.EVER", "return False", KEYS),
+    Mutant(
+        "unique: active means for ever", TERMS, "return self.unique == Unique.EVER", "return bool(self.unique)", KEYS
+    ),
+    Mutant("unique: for ever means active", TERMS, "return self.unique == Unique.EVER", "return False", KEYS),
     Mutant("unique: derived without the payload", DERIVED, "json.dumps([kind, payload]", "json.dumps([kind]", KEYS),
     Mutant("unique: derived without the kind", DERIVED, "json.dumps([kind, payload]", "json.dumps([payload]", KEYS),
     Mutant("unique: without a key there is none", NEW, UNLESS_TOLD, "None", KEYS),

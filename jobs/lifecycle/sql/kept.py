@@ -62,8 +62,7 @@ def execute(cursor: Any, statements: Sequence[Bound], *, begins: bool = False) -
     """
     shelf = shelves.setdefault(cursor.connection, Shelf())
     new: dict[str, str] = {}
-    by_index = begins or by_index_alone()
-    calls = [called(each, shelf, new) if each.ageless or by_index else each for each in statements]
+    calls = [called(each, shelf, new) if each.ageless or begins or by_index_alone() else each for each in statements]
     keeping = [f"PREPARE {name} AS {numbered(sql)}" for sql, name in new.items()]
     try:
         cursor.execute(
