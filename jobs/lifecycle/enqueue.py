@@ -112,7 +112,7 @@ def plain_statement(batch: Sequence[CheckedJob], alike: bool) -> Bound | None:
     if not all(map(is_plain, batch[:1] if alike else batch)) or not one_string_may_hold_several():
         return None
     if alike and sum(len(job.payload) for job in batch) <= MOST_AT_ONCE:
-        return insert_alike(batch[0].terms.as_json, (job.payload for job in batch))
+        return insert_alike(batch[0].terms.as_json, [job.payload for job in batch])
     statements = statements_for(batch)
     return statements[0] if len(statements) == 1 else None
 

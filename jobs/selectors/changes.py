@@ -13,6 +13,7 @@ from django.db.models import Max, Q
 
 from jobs.db import is_postgres
 from jobs.models import JobEvent
+from jobs.states import EventName
 
 MOST = 1000  # events that are looked at one by one; of more, only the latest
 MOST_GAPS = 50
@@ -45,7 +46,12 @@ class Event(NamedTuple):
 
 class Seen(NamedTuple):
     events: list[Event]
-    left_out: bool  # there were more than could be looked at
+    cut: bool  # there were more than could be looked at
+
+    @property
+    def left_out(self) -> bool:
+        """Whether these do not name all jobs that changed: some are missing, or tell of many at once."""
+        return self.cut or any(event.name == EventName.ENQUEUED and event.job_id is None for event in self.events)
 
 
 @dataclass
@@ -118,7 +124,7 @@ def look(line: Line) -> Seen:
     """What has appeared since; the line remembers it."""
     moment = current_moment()
     seen = events_where(line.condition())
-    line.read([event.id for event in seen.events], whole=not seen.left_out)
+    line.read([event.id for event in seen.events], whole=not seen.cut)
     line.note(moment)
     return seen
 
@@ -132,4 +138,4 @@ def changed_after(position: int) -> Seen | None:
 def events_where(condition: Q) -> Seen:
     rows = JobEvent.objects.filter(condition).order_by("-id")
     events = [Event(*row) for row in rows.values_list("id", "name", "job_id", "queue", "worker_id")[: MOST + 1]]
-    return Seen(events[:MOST], left_out=len(events) > MOST)
+    return Seen(events[:MOST], cut=len(events) > MOST)

@@ -36,11 +36,13 @@ def test_what_is_in_the_environment_is_read_again_after_a_while(monkeypatch):
     lately.forget()
 
 
-def test_a_kind_that_is_registered_anew_counts_at_once(kind: Kind, monkeypatch):
+def test_a_kind_that_is_registered_anew_counts_at_once(kind: Kind):
     before = terms_of(kind.name).max_attempts
     changed = Kind(kind.name, function=kind.function, max_attempts=before + 4)
-    monkeypatch.setitem(registry._kinds, kind.name, changed)
-    assert terms_of(kind.name).max_attempts == before + 4
+    with pytest.MonkeyPatch.context() as meanwhile:
+        meanwhile.setitem(registry._kinds, kind.name, changed)
+        assert terms_of(kind.name).max_attempts == before + 4
+    assert terms_of(kind.name).max_attempts == before
 
 
 @pytest.mark.parametrize("priority", [True, 1.0])

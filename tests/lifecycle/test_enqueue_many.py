@@ -9,9 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from jobs.exceptions import InvalidInput
 from jobs.lifecycle.enqueue import BATCH, enqueue_many
 from jobs.lifecycle.new_job import NewJob
+from jobs.lifecycle.sql.insert_jobs import MANY
 from jobs.models import Job, JobEvent
+from jobs.selectors.changes import begin, look
+from jobs.selectors.timeline import latest_events, timeline
 from jobs.states import Status
-from tests.factories import job_in, make_job
+from tests.factories import claimed, events_of, job_in, make_job, reload
 
 
 def numbered(count: int) -> Iterator[NewJob]:
@@ -23,7 +26,40 @@ def test_jobs_are_created_in_the_order_given():
     numbers = dict(Job.objects.values_list("pk", "payload__n"))
     assert [numbers[job_id] for job_id in created] == list(range(BATCH + 3))
     assert list(created) == sorted(created)
-    assert JobEvent.objects.filter(name="enqueued").count() == BATCH + 3
+
+
+@pytest.mark.parametrize("number", [MANY - 1, MANY])
+def test_each_of_them_has_a_history_that_begins_with_its_enqueue(number):
+    created = enqueue_many(numbered(number)).created
+    assert {tuple(events_of(job_id)) for job_id in created} == {("enqueued",)}
+    claimed(job=reload(created[0]))
+    job = reload(created[0])
+    enqueued, taken = timeline(job)
+    assert (enqueued.job_id, enqueued.queue, taken.name) == (job.pk, job.queue, "claimed")
+    assert (enqueued.at - job.enqueued_at).total_seconds() == pytest.approx(0, abs=1)
+    assert [event.name for event in latest_events(job, 1)] == ["claimed"]
+    assert [event.name for event in latest_events(job, 2)] == ["enqueued", "claimed"]
+
+
+@pytest.mark.postgres
+def test_of_a_hundred_that_are_alike_one_event_tells():
+    enqueue_many(numbered(MANY))
+    enqueue_many(NewJob("test.noop", priority=n % 2) for n in range(MANY))
+    together = JobEvent.objects.get(job_id=None)
+    assert (together.name, together.queue, together.reason) == ("enqueued", "default", f"{MANY} jobs")
+    assert JobEvent.objects.exclude(job_id=None).count() == MANY  # each has terms of its own
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_reads_changes_hears_that_there_are_more_than_were_named():
+    line = begin()
+    enqueue_many(numbered(MANY - 1))
+    seen = look(line)
+    assert (len(seen.events), seen.left_out) == (MANY - 1, False)
+    enqueue_many(numbered(MANY))
+    seen = look(line)
+    assert seen.left_out or len(seen.events) == MANY
+    assert not look(line).left_out
 
 
 def test_a_generator_is_read_no_further_than_a_batch_ahead():

@@ -4,7 +4,7 @@ What many jobs have in common, their terms, is sent once, and each job says whic
 same statement writes their first event.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from django.db import connection
@@ -70,11 +70,16 @@ WITH terms AS MATERIALIZED (
     INSERT INTO {job} ({names})
     SELECT {values} FROM terms, jsonb_array_elements(%s::jsonb) AS payload RETURNING id, queue
 ), told AS (
-    INSERT INTO {event} (name, job_id, queue, worker_name, attempt, outcome, reason)
-    SELECT '{enqueued}', id, queue, '', 0, '', '' FROM new
+    {told}
 )
 SELECT id FROM new ORDER BY id
 """
+# Of so many that are alike one event tells: the first line of each one's history says no more than its row.
+MANY = 100
+TOLD_ONE_BY_ONE = """INSERT INTO {event} (name, job_id, queue, worker_name, attempt, outcome, reason)
+    SELECT '{enqueued}', id, queue, '', 0, '', '' FROM new"""
+TOLD_TOGETHER = """INSERT INTO {event} (name, queue, worker_name, outcome, reason)
+    SELECT '{enqueued}', queue, '', '', COUNT(*) || ' jobs' FROM new GROUP BY queue"""
 SQLITE = """
 WITH terms AS (SELECT key AS number, {terms} FROM (SELECT key, value AS term FROM json_each(%s)))
 INSERT INTO {job} ({names})
@@ -95,24 +100,25 @@ def insert_jobs(terms: Sequence[str], jobs: Sequence[str]) -> list[Bound]:
     return [Bound(statement(connection.vendor), [given, array], ageless=True) for array in arrays(jobs)]
 
 
-def insert_alike(terms: str, payloads: Iterable[str]) -> Bound:
+def insert_alike(terms: str, payloads: Sequence[str]) -> Bound:
     """Many that differ in their payloads alone, go in for sure and are ready then; returns their ids in order.
 
     Only for PostgreSQL: what is alike is said once, and neither matched with each nor looked for in an index.
     """
-    return Bound(statement_for_alike(), [terms, f"[{','.join(payloads)}]"], ageless=True)
+    return Bound(statement_for_alike(len(payloads) >= MANY), [terms, f"[{','.join(payloads)}]"], ageless=True)
 
 
 @cache
-def statement_for_alike() -> str:
+def statement_for_alike(told_together: bool) -> str:
     values = {name: f"terms.{name}" for name in TERMS} | {"payload": "payload.value", "hold": f"'{Hold.NONE}'"}
     values |= {"subject": "''", "scope": "''", "limit_key": "''", "size": "0"}
+    told = TOLD_TOGETHER if told_together else TOLD_ONE_BY_ONE
     return POSTGRES_ALIKE.format(
         **tables(),
         terms=", ".join(f"{value_of('term', name, place)} AS {name}" for place, name in enumerate(TERMS)),
         names=", ".join(column_of(Job, name) for name in values),
         values=", ".join(values.values()),
-        enqueued=EventName.ENQUEUED,
+        told=told.format(**tables(), enqueued=EventName.ENQUEUED),
     )
 
 
