@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import django
 from django.conf import settings
+from django.db import connection
 
 from benchmarks.sides.side import Side, database_url, main
 
@@ -55,6 +56,7 @@ class DjangoTasksDb(Side):
 
     def connect(self) -> None:
         self.tasks = configure()
+        connection.ensure_connection()
 
     def enqueue(self, sent: int | None = None) -> None:
         if sent is None:

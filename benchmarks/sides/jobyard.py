@@ -33,6 +33,9 @@ class Jobyard(Side):
 
         django.setup()
         import benchmarks.job_handlers  # noqa: F401  registers the kinds
+        from django.db import connection
+
+        connection.ensure_connection()  # as the other sides do: a web process has had one for long
 
     def enqueue(self, sent: int | None = None) -> None:
         from jobs import enqueue

@@ -5,20 +5,21 @@ import os
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Collection, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import Error as DatabaseError
 from django.db import connection
-from rich.console import RenderableType
 
 from jobs.checks import handlers_left_out
 from jobs.db import is_unmigrated
 from jobs.exceptions import InvalidInput, JobyardError
-from jobs.management.tables import render
 from jobs.management.text import listed
 from jobs.sanitise import printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
@@ -80,15 +81,17 @@ class JobyardCommand(BaseCommand):
         with handlers_left_out():
             super().check(*args, **options)
 
-    def answer(self, document: Any, *shown: str | RenderableType) -> None:
+    def answer(self, document: Any, *shown: "str | RenderableType") -> None:
         """Print the result: the document for machines, sentences and tables for people."""
         if self.as_json:
             self.write(json.dumps(document, cls=DjangoJSONEncoder, indent=self.json_indent))
         else:
             self.write(self.drawn(*shown))
 
-    def drawn(self, *shown: str | RenderableType) -> str:
+    def drawn(self, *shown: "str | RenderableType") -> str:
         """Sentences stay as they are, for a terminal to wrap; the rest is drawn to fit it."""
+        from jobs.management.tables import render  # with rich, which a worker that writes a log has no use for
+
         colour = self.stdout.isatty() if self.colour is None else self.colour
         return "\n".join(each if isinstance(each, str) else render(each, colour=colour) for each in shown)
 

@@ -10,7 +10,8 @@ from rich.console import Console
 from jobs.exceptions import ClaimLost
 from jobs.handlers.base import Answer, ClaimedJob, QualityReport, Report
 from jobs.states import QualityStatus, Status
-from jobs.worker.display import MOST_ROWS, REFRESH_EVERY, Display, LiveDisplay, LogDisplay
+from jobs.worker.display import Display, LogDisplay
+from jobs.worker.live_display import MOST_ROWS, REFRESH_EVERY, LiveDisplay
 from jobs.worker.options import WorkerTally
 from tests.handlers.reporter import a_claimed_job
 from tests.worker.household import Household, give

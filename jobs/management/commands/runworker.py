@@ -21,7 +21,7 @@ from jobs.sanitise import printable
 from jobs.selectors.limits import who_holds
 from jobs.windows import Window
 from jobs.worker.claiming import QueueShare
-from jobs.worker.display import LiveDisplay, LogDisplay
+from jobs.worker.display import Display, LogDisplay
 from jobs.worker.http_server import Server, server_of
 from jobs.worker.options import WorkerOptions
 from jobs.worker.persistence import GivenUp
@@ -100,7 +100,7 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
         name = options["name"] or f"{socket.gethostname()}-{os.getpid()}"
         live = sys.stderr.isatty() and not options["no_color"] and not options["json"]
         try:
-            display = LiveDisplay() if live else LogDisplay()
+            display = on_terminal() if live else LogDisplay()
             name, tally = run_worker(name, wanted, display, gpu=options["gpu"], server=server)
         except (GivenUp, QueueRefuses, WorkerFailed) as error:
             raise CommandError(f"{error}") from error
@@ -189,3 +189,10 @@ def positive_number(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
     return number
+
+
+def on_terminal() -> Display:
+    """Loaded only here: in a service nobody looks at it."""
+    from jobs.worker.live_display import LiveDisplay
+
+    return LiveDisplay()

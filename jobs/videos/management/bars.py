@@ -13,7 +13,7 @@ from rich.text import Text
 from jobs.models import Job, QualityProgress
 from jobs.states import QualityStatus
 from jobs.videos.shown.texts import facts
-from jobs.worker.display import bar, bar_width, visible
+from jobs.worker.live_display import bar, bar_width, visible
 
 Row = tuple[Text | ProgressBar, ...]
 

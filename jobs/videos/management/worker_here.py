@@ -16,7 +16,8 @@ from jobs.lifecycle.prioritise import set_priority
 from jobs.videos.selectors import active_jobs
 from jobs.worker.claiming import QueueShare
 from jobs.worker.crew import Assignment
-from jobs.worker.display import Display, LiveDisplay, LogDisplay
+from jobs.worker.display import Display, LogDisplay
+from jobs.worker.live_display import LiveDisplay
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.persistence import GivenUp
 from jobs.worker.running import run_worker
