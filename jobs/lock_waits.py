@@ -1,6 +1,7 @@
-"""How the transactions of a worker begin: no row lock is waited for without end, and no plan is bad for a large table.
+"""How the transactions of a worker begin: no lock is waited for or held without end, no plan is bad for a large table.
 
-After a while a wait for a lock fails, and its transaction is tried again.
+After a while a wait for a lock fails, and its transaction is tried again. One whose worker falls silent in the middle
+(frozen, or behind a proxy that has lost it, while TCP sees nothing wrong) the server ends, and its rows are free.
 """
 
 from collections.abc import Iterator
@@ -8,12 +9,11 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-LOCK_WAIT_MS = 5000
+LOCK_WAIT_MS, SILENCE_MS = 5000, 30_000
 HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
 # PostgreSQL keeps the plans of a worker's statements (`lifecycle/sql/kept.py`), also those it made while a table was
 # empty. What it would read whole then, or sort, it is to find by its index from the start. Compiling is for long reads.
 PLANNER = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_bitmapscan": "off", "jit": "off"}
-PLANNED_SO = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in PLANNER.items())
 
 
 @contextmanager
@@ -37,12 +37,27 @@ def begin_with_limit() -> None:
     level = connection.connection.isolation_level  # as OPTIONS may say
     isolation = f" ISOLATION LEVEL {level.name.replace('_', ' ')}" if level else ""
     with connection.cursor() as cursor:
-        cursor.execute(f"BEGIN{isolation}; {beginning()}")
+        said = (
+            f"SET LOCAL {name} = '{value}'" for name, value in limits().items()
+        )  # no SELECT: it would fix what is seen
+        cursor.execute("; ".join([f"BEGIN{isolation}", *said]))
 
 
 def beginning() -> str:
-    """What is said first, for this transaction alone."""
-    return f"SELECT set_config('lock_timeout', '{LOCK_WAIT_MS}ms', true), {PLANNED_SO}"
+    """What a string that is a transaction says first, for itself alone."""
+    said = (f"set_config('{name}', '{value}', true)" for name, value in limits().items())
+    return f"SELECT {', '.join(said)}"
+
+
+def limits() -> dict[str, str]:
+    return {"lock_timeout": f"{LOCK_WAIT_MS}ms", "idle_in_transaction_session_timeout": f"{SILENCE_MS}ms", **PLANNER}
+
+
+def allow_silence() -> None:
+    """For the rest of this transaction, as long as the server allows by itself: foreign code is about to run in it."""
+    if by_index_alone():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout TO DEFAULT")
 
 
 def by_index_alone() -> bool:
@@ -51,8 +66,8 @@ def by_index_alone() -> bool:
 
 
 def are_limited() -> bool:
-    """Whether transactions begin like this."""
-    return hasattr(connection, HOW_TO_BEGIN)
+    """Whether transactions begin like this. (SQLite's have such a beginning of their own.)"""
+    return connection.vendor == "postgresql" and hasattr(connection, HOW_TO_BEGIN)
 
 
 def begins_by_itself() -> bool:

@@ -36,7 +36,6 @@ from jobs.models import (
 )
 from jobs.process_identity import ProcessIdentity
 from jobs.selectors.clock import database_now
-from jobs.selectors.timeline import timeline
 from jobs.states import Status, bucket_of
 
 # A process of another machine: no reaper can prove anything about it.
@@ -141,8 +140,6 @@ def lease_end(job: Job | ClaimRef | int) -> datetime:
 
 def events_of(job: Job | ClaimRef | int) -> list[str]:
     """The names of a job's events, oldest first."""
-    if row := Job.objects.filter(pk=id_of(job)).first():
-        return [event.name for event in timeline(row)]
     return list(JobEvent.objects.filter(job_id=id_of(job)).order_by("id").values_list("name", flat=True))
 
 

@@ -61,8 +61,12 @@ def claim(
     claim_id = claim_id or uuid4()
     room = IsolatedRoom.of(isolated_kinds, isolated_limit)
     habit = habit or Habit()
-    if habit.is_plain and start and (taken := take_plainly(worker, queues, limit, claim_id, room.kinds, kinds)):
-        return taken
+    if habit.is_plain and start:
+        taken = take_plainly(worker, queues, limit, claim_id, room.kinds, kinds)
+        if taken:
+            habit.was_right(all_of_it=len(taken) == limit or len(queues) == 1)
+            return taken
+        habit.was_wrong()
     try:
         return take(worker, queues, limit, claim_id, start, room, kinds, habit)
     except ClaimIdUsed:
@@ -89,7 +93,7 @@ def take(
     if (not jobs or jobs[0].opening) and open_due(gate) and not jobs:
         jobs = lock_candidates(worker, queues, limit, replace(room), gate, kinds)
     gate.settle()
-    habit.is_plain = bool(jobs) and all(is_plain(job, room) for job in jobs)
+    habit.saw(plain=bool(jobs) and all(is_plain(job, room) for job in jobs))
     if not jobs:
         return still_held(worker, claim_id)
     writes = Writes()
@@ -101,7 +105,7 @@ def take(
 
 
 def is_plain(job: ReadyJob, room: IsolatedRoom) -> bool:
-    """In the words of `plain_claim`."""
+    """As `plain_claim` asks of each."""
     return not (job.limited or job.progressed_at or room.weight_of(job))
 
 

@@ -83,7 +83,7 @@ def insert_all(jobs: Iterable[NewJob]) -> EnqueuedMany:
     while batch := list(islice(checked, BATCH)):
         alike = are_alike(batch)
         if statement := plain_statement(batch, alike):
-            numbers = Counter({kind_of(batch[0]): len(batch)}) if alike else Counter(map(kind_of, batch))
+            numbers = Counter({tallied_as(batch[0]): len(batch)}) if alike else Counter(map(tallied_as, batch))
             result.created.extend(row[0] for row in insert_at_once(batch, statement, numbers))
             continue
         for answer in insert_batch(batch):
@@ -128,7 +128,7 @@ def is_plain(job: CheckedJob) -> bool:
     return job.dedupe_key is None and job.run_after is None and not job.terms.after
 
 
-def kind_of(job: CheckedJob) -> tuple[str, str]:
+def tallied_as(job: CheckedJob) -> tuple[str, str]:
     return job.terms.queue, job.terms.kind
 
 

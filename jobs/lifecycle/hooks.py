@@ -7,6 +7,7 @@ from django.db import transaction
 
 from jobs.exceptions import JobyardError
 from jobs.handlers.registry import registry
+from jobs.lock_waits import allow_silence
 from jobs.models import Job
 
 logger = logging.getLogger("jobs.hooks")
@@ -18,6 +19,7 @@ class HookCaughtError(JobyardError):
 
 def run(hook: Callable[..., object], *arguments: object) -> None:
     """Call a hook in a savepoint of its own: what it wrote is kept whole, or it raises."""
+    allow_silence()
     with transaction.atomic():
         hook(*arguments)
         if transaction.get_rollback():  # Django would roll back here without a word

@@ -102,8 +102,8 @@ def front_of(gpu: bool, sized: bool, choosy: bool) -> Statement:
     return select(ready(gpu, sized, choosy).values_list("pk", AGE, "kind", "crashes", attempts_left)[:LIMIT])
 
 
-def locking(jobs: JobQuerySet) -> Statement:
-    return select(jobs.select_for_update(skip_locked=True, no_key=True).values_list(*READY_FIELDS)[:LIMIT])
+def locking(jobs: JobQuerySet, fields: Sequence[Any] = READY_FIELDS) -> Statement:
+    return select(jobs.select_for_update(skip_locked=True, no_key=True).values_list(*fields)[:LIMIT])
 
 
 def ready(gpu: bool, sized: bool, choosy: bool, queue: Any = QUEUE) -> JobQuerySet:

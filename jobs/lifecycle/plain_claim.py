@@ -17,12 +17,12 @@ from jobs.db import Now, with_patience
 from jobs.given import Given, GivenList
 from jobs.handlers.base import NOTHING, ClaimedJob, ClaimRef
 from jobs.lifecycle import events, transition, wake_up
-from jobs.lifecycle.line import Line, ready
+from jobs.lifecycle.line import Line, locking, ready
 from jobs.lifecycle.locked_job import EXPRESSIONS
-from jobs.lifecycle.sql.built_once import LIMIT, Statement, built_once, select, update
+from jobs.lifecycle.sql.built_once import Statement, built_once, update
 from jobs.lifecycle.sql.tallying import tallying
 from jobs.lifecycle.sql.together import one_string_may_hold_several, run_as_transaction
-from jobs.models import Claim, Job, JobQuerySet, Worker, ready_heads
+from jobs.models import Claim, Job, Worker, ready_heads
 from jobs.states import LIVE_WORKER, Bucket, EventName, Status, WorkerStatus
 
 HANDED_OVER = (
@@ -30,6 +30,8 @@ HANDED_OVER = (
     "checkpoint", "priority", "enqueued_at", "trace_context",
 )  # fmt: skip
 WEIGHED = ("progressed_at", "limited", "others_are_due", "opening")
+LOCKED = tuple(EXPRESSIONS.get(name, name) for name in HANDED_OVER + WEIGHED)
+MOST_NEEDED = 64
 ITS_OWN = "id = ANY(ARRAY(SELECT id FROM ready WHERE EXISTS (SELECT 1 FROM used)))"
 LEASE_END = Now() + F("lease")
 SAME, ONE_MORE = F("attempt"), F("attempt") + 1
@@ -62,9 +64,26 @@ SELECT {handed_over}, (
 
 @dataclass
 class Habit:
-    """How the last claim of a worker went: where all was plain, the next one is tried by one statement."""
+    """How the claims of a worker went: where the last was plain, the next one is tried by one statement.
+
+    Each time that this was wrong, twice as many plain ones must be seen until it is tried again.
+    """
 
     is_plain: bool = False
+    seen: int = 0
+    needed: int = 1
+
+    def saw(self, *, plain: bool) -> None:
+        """By a closer look."""
+        self.seen = self.seen + 1 if plain else 0
+        self.is_plain = self.seen >= self.needed
+
+    def was_right(self, *, all_of_it: bool) -> None:
+        """It took something. Where that was not all it could, other queues may have more: they are looked at, too."""
+        self.is_plain, self.needed = all_of_it, 1
+
+    def was_wrong(self) -> None:
+        self.is_plain, self.seen, self.needed = False, 0, min(2 * self.needed, MOST_NEEDED)
 
 
 def take_plainly(
@@ -102,7 +121,7 @@ def handed_over(rows: Iterable[list[Any]], claim_id: UUID) -> Iterator[ClaimedJo
 def taking(named: bool, gpu: bool, sized: bool, choosy: bool) -> Statement:
     queue = RawSQL("SELECT queue FROM line", (), output_field=models.TextField())  # nosec B611
     with transaction.atomic():  # Django puts no lock into words outside of one
-        lock = select(locking(ready(gpu, sized, choosy, queue)))
+        lock = locking(ready(gpu, sized, choosy, queue), LOCKED)
     own = RawSQL(ITS_OWN, (), output_field=models.BooleanField())  # noqa: S611  # nosec B611
     call, worker = (Given(name, models.UUIDField()) for name in ("call", "worker"))
     move = update(
@@ -126,13 +145,9 @@ def taking(named: bool, gpu: bool, sized: bool, choosy: bool) -> Statement:
         handed_over=", ".join(HANDED_OVER),
     )
     queues = (GivenList("queues"),) if named else ()
+    converters = tuple(each for each in lock.converters if each[0] < len(HANDED_OVER))
     used = (call, worker, GivenList("isolated"))
-    return Statement(sql, (*queues, *lock.parameters, *used, *move.parameters, worker, worker), lock.converters)
-
-
-def locking(jobs: JobQuerySet) -> "models.QuerySet[Any, Any]":
-    fields = (EXPRESSIONS.get(name, name) for name in HANDED_OVER + WEIGHED)
-    return jobs.select_for_update(skip_locked=True, no_key=True).values_list(*fields)[:LIMIT]
+    return Statement(sql, (*queues, *lock.parameters, *used, *move.parameters, worker, worker), converters)
 
 
 def marks(claim_id: Any, worker_id: Any, worker_name: Any, *, start: bool = True) -> dict[str, Any]:

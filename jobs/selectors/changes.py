@@ -49,9 +49,14 @@ class Seen(NamedTuple):
     cut: bool  # there were more than could be looked at
 
     @property
+    def crowded(self) -> set[str]:
+        """The queues of which one event tells of many new jobs at once."""
+        return {event.queue for event in self.events if event.name == EventName.ENQUEUED and event.job_id is None}
+
+    @property
     def left_out(self) -> bool:
-        """Whether these do not name all jobs that changed: some are missing, or tell of many at once."""
-        return self.cut or any(event.name == EventName.ENQUEUED and event.job_id is None for event in self.events)
+        """Whether these do not name all jobs that changed."""
+        return self.cut or bool(self.crowded)
 
 
 @dataclass

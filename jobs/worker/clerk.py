@@ -26,7 +26,7 @@ logger = logging.getLogger("jobs.worker")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
 MANY, GATHER = 50, 0.1  # jobs that are out, and seconds: so many are held only where they take a moment each
 ENOUGH = 500  # outcomes: more of them together are hardly cheaper
-RENEW_AFTER = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)  # seconds, where a claim has expired
+NOW, ASK_AGAIN = 0.0, (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds, where a claim has expired
 NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
 
@@ -215,14 +215,14 @@ class Clerk(threading.Thread):
     def deliver(self, report: Report) -> None:
         """A report that is refused costs nobody anything: whether the claim holds is found out in other ways, too."""
         self._reported_at[report.claim] = monotonic()
-        refused = self.answer(Asked(0, report.claim, report))
+        refused = self.answer(Asked(0, report.claim, report), patience=())
         if refused:
             logger.warning("report refused job=%s reason=%r", report.claim.job_id, str(refused))
 
-    def answer(self, asked: Asked) -> Exception | Granted | None:
+    def answer(self, asked: Asked, patience: Sequence[float] = ASK_AGAIN) -> Exception | Granted | None:
         """Store what the handler waits for, or ask whether its claim holds; an expired claim is renewed first."""
         try:
-            return self.ask_renewing(asked)
+            return self.ask_renewing(asked, patience)
         except JobyardError as error:
             return error
         except (GivenUp, QueueRefuses):
@@ -231,9 +231,9 @@ class Clerk(threading.Thread):
             logger.exception("a report could not be stored job=%s", asked.claim.job_id)
             return JobyardError(f"This could not be stored: {error}")
 
-    def ask_renewing(self, asked: Asked) -> Granted | None:
-        """More than once: a beat that is under way has the row locked, and renews it only when it commits."""
-        for pause in RENEW_AFTER:
+    def ask_renewing(self, asked: Asked, patience: Sequence[float]) -> Granted | None:
+        """Again, for a moment: a beat that is under way has the row locked, and renews it only when it commits."""
+        for pause in (NOW, *patience):
             try:
                 return self.ask_queue(asked)
             except ClaimExpired:
@@ -254,7 +254,7 @@ class Clerk(threading.Thread):
     def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         """As often as it takes: until an outcome is answered, the job is not over."""
         answers = self.finish_all(outcomes)
-        for pause in RENEW_AFTER:
+        for pause in (NOW, *ASK_AGAIN):
             late = {answer.claim for answer in answers if isinstance(answer.refused, ClaimExpired)}
             if not late:
                 break
@@ -275,8 +275,11 @@ class Clerk(threading.Thread):
             return [Answer(outcome.claim) for outcome in outcomes]
 
     def renew(self, pause: float) -> None:
-        """All claims, not only the one in question: what a heartbeat does not list counts against it."""
-        self.persist.give_up.wait(pause)
+        """All claims, not only the one in question. At once, and later not again: what a beat does not list counts
+        against it, and a claim that is just being made is in no list yet."""
+        if pause != NOW:
+            self.persist.give_up.wait(pause)
+            return
         try:
             self.persist(lambda: self.client.heartbeat(self.ledger.claims()))
         except WorkerNotFound:

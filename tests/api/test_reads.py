@@ -16,10 +16,13 @@ from jobs.handlers.base import Outcome, PhaseReport, QualityReport, Report
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.clear import clear
 from jobs.lifecycle.counts import fold
+from jobs.lifecycle.enqueue import enqueue_many
 from jobs.lifecycle.events import of_job, record
 from jobs.lifecycle.finish import finish_one
+from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.queues import pause
 from jobs.lifecycle.report import report
+from jobs.lifecycle.sql.insert_jobs import MANY
 from jobs.models import Job
 from jobs.states import EventName, PhaseStatus, QualityStatus, ShownState, Status, Verdict
 from tests.api.calls import QUEUE, error_of
@@ -207,3 +210,9 @@ def test_of_a_long_history_the_end_is_told(program: Client):
     record(of_job(job, EventName.PROGRESSED, reason=str(number)) for number in range(MOST_EVENTS + 5))
     told = get(program, f"{JOBS}/{job.pk}")["events"]
     assert (len(told), told[0]["reason"], told[-1]["reason"]) == (MOST_EVENTS, "5", str(MOST_EVENTS + 4))
+
+
+def test_a_job_that_was_enqueued_with_a_hundred_others_has_a_history_of_its_own(program):
+    first = enqueue_many(NewJob("test.noop", {"n": n}) for n in range(MANY)).created[0]
+    [enqueued] = get(program, f"{JOBS}/{first}")["events"]
+    assert (enqueued["name"], enqueued["attempt"]) == ("enqueued", 0)

@@ -3,17 +3,19 @@
 import threading
 
 import pytest
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from psycopg import IsolationLevel
 
 from jobs import lock_waits
+from jobs.db import is_passing
 from jobs.handlers.base import Report
+from jobs.lifecycle import hooks
 from jobs.lifecycle.claim import claim
 from jobs.models import Job
 from jobs.worker import database_client
 from jobs.worker.queue_client import QueueUnavailable
-from tests.concurrency.threads import scalar
+from tests.concurrency.threads import Running, scalar
 from tests.factories import make_job
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -72,3 +74,32 @@ def test_the_limit_is_the_transactions_own_and_comes_with_its_begin(level: Isola
     assert len(said) == 4  # BEGIN with the limit, the two questions, COMMIT
     with transaction.atomic():
         assert limit() == "0"
+
+
+def fall_silent(monkeypatch, *, in_a_hook: bool) -> None:
+    """Lock a row, and then say nothing for much longer than is allowed, until another would have had it."""
+    monkeypatch.setattr(lock_waits, "SILENCE_MS", 100)
+    job = make_job()
+
+    def wait_for_the_row() -> None:
+        with transaction.atomic():
+            Job.objects.select_for_update().get(pk=job.pk)
+
+    with lock_waits.lock_waits_limited(), transaction.atomic():
+        Job.objects.select_for_update().get(pk=job.pk)
+        if in_a_hook:
+            hooks.run(threading.Event().wait, 0.5)
+        else:
+            Running(wait_for_the_row).result()  # it gets there: the server has ended us
+        Job.objects.get(pk=job.pk)
+
+
+def test_the_rows_of_a_worker_that_falls_silent_in_a_transaction_are_free_after_a_while(monkeypatch):
+    with pytest.raises(DatabaseError, match="idle-in-transaction timeout") as lost:
+        fall_silent(monkeypatch, in_a_hook=False)
+    assert is_passing(lost.value)  # it is tried again, by another connection
+    connection.close()
+
+
+def test_a_hook_may_take_its_time(monkeypatch):
+    fall_silent(monkeypatch, in_a_hook=True)

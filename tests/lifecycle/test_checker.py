@@ -6,7 +6,9 @@ from jobs.exceptions import InvalidInput
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle import checker
 from jobs.lifecycle.checker import Checker, check, lately
+from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.new_job import NewJob
+from tests.factories import reload
 
 
 def terms_of(kind: str = "test.noop", **options):
@@ -50,6 +52,14 @@ def test_what_looks_alike_to_a_dictionary_is_looked_at_anew(priority):
     terms_of(priority=1)
     with pytest.raises(InvalidInput, match="priority"):
         terms_of(priority=priority)
+
+
+@pytest.mark.django_db
+def test_what_may_be_another_next_time_is_looked_at_anew():
+    made: dict[int, int] = {}
+    for number in range(3):
+        made[number] = enqueue("test.noop", after=made.values()).job_id
+        assert reload(made[number]).waits_for == number
 
 
 @pytest.mark.parametrize("wrong", [{"kind": ["a"]}, {"kind": {}}, {"queue": ["a"]}, {"after": 5}])

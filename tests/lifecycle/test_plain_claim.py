@@ -171,6 +171,35 @@ def test_the_habit_is_what_the_last_closer_look_found(kind: Kind):
     assert not habit.is_plain
 
 
+def test_where_there_was_less_than_was_asked_for_other_queues_are_looked_at_next():
+    worker, habit = make_worker(slots=5), Habit(is_plain=True)
+    for queue in ("a", "b"):
+        make_job(queue=queue)
+    assert len(claim(worker, ["a", "b"], 5, habit=habit)) == 1
+    assert not habit.is_plain
+    make_job(queue="a")
+    assert len(claim(worker, ["a", "b"], 5, habit=habit)) == 2
+    assert habit.is_plain
+    make_job(queue="a")
+    claim(worker, ["a"], 5, habit=habit)
+    assert habit.is_plain  # there is no other
+
+
+def test_a_line_that_is_seldom_plain_is_looked_at_closely_more_and_more_often():
+    habit = Habit()
+    tried = 0
+    for _ in range(300):
+        if habit.is_plain:
+            tried += 1
+            habit.was_wrong()
+        habit.saw(plain=True)
+    assert 5 <= tried <= 10
+    habit = Habit(is_plain=True, needed=64)
+    habit.was_right(all_of_it=False)
+    habit.saw(plain=True)
+    assert habit.is_plain
+
+
 def test_a_worker_that_is_given_only_some_kinds_gets_no_others(kind: Kind):
     make_job(kind.name, priority=5)
     job = make_job()

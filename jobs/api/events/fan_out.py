@@ -31,7 +31,7 @@ def shared_frames(news: News) -> Shared:
             *((f"worker {key}", frame("worker_gone", {"id": key})) for key in news.workers_gone),
         ],
         depth=[("depth", frame("depth", news.depth))] if news.depth is not None else [],
-        many=[("many", frame("many", {}))] if news.left_out else [],
+        many=[("many", frame("many", {}))] if news.left_out or news.crowded else [],
     )
 
 
@@ -44,7 +44,7 @@ def frames_for(wanted: Wanted, news: News, shared: Shared) -> list[Frame]:
         *(shared.jobs[key] for key, summary in news.jobs.items() if wanted.takes(key, summary["queue"])),
         *(shared.gone[key] for key, queues in left_behind(news) if is_lost(wanted, key, queues, news)),
         *(shared.depth if wanted.wants_depth else []),
-        *shared.many,
+        *(shared.many if news.left_out or (wanted.queues & news.crowded and not wanted.ids) else []),
     ]
 
 

@@ -27,6 +27,7 @@ class News:
     workers_gone: list[str] = field(default_factory=list)
     depth: dict[str, Any] | None = None
     left_out: bool = False  # more changed than is told one by one
+    crowded: set[str] = field(default_factory=set)  # so did these queues: many new jobs at once
     position: int | None = None
 
 
@@ -59,12 +60,12 @@ class Source:
     def look_at_jobs(self, news: News, watched: frozenset[int]) -> None:
         """Events tell what happened; what runs, and what is watched and may change with time, is looked at anyway."""
         seen = changes.look(self.line)
-        news.left_out = seen.left_out
+        news.left_out, news.crowded = seen.cut, seen.crowded
         queues: defaultdict[int, set[str]] = defaultdict(set)
         for event in seen.events:
             if event.job_id is not None:
                 queues[event.job_id].add(event.queue)
-        asked = set(queues) | self.running | self.restless(watched, all_of_them=seen.left_out)
+        asked = set(queues) | self.running | self.restless(watched, all_of_them=seen.cut)
         running = running_summaries()
         found = running | summaries_of(asked - running.keys())
         self.running = set(running)

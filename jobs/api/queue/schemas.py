@@ -109,7 +109,7 @@ class Quality(Schema):
 
 
 class Event(Schema):
-    id: int
+    id: int | None  # none of the first, where one event tells of a hundred jobs that were enqueued together
     at: datetime
     name: EventName
     attempt: int | None

@@ -27,8 +27,8 @@ def run_together(statements: Sequence[Bound]) -> list[Done]:
 
 
 def run_as_transaction(statements: Sequence[Bound]) -> list[Done]:
-    """The same as a transaction that begins and ends with them, in one round trip where it can be one."""
-    if not one_string_may_hold_several() or not lock_waits.begins_by_itself():
+    """The same as a transaction that begins and ends with them, in one round trip where it can be one: PostgreSQL's."""
+    if not lock_waits.begins_by_itself():
         with transaction.atomic():
             return run_together(statements)
     with connection.cursor() as cursor:
