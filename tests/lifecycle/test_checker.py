@@ -1,5 +1,7 @@
 """The checker keeps what many jobs have in common, but never longer than it is true."""
 
+from typing import Any
+
 import pytest
 
 from jobs.exceptions import InvalidInput
@@ -56,9 +58,10 @@ def test_what_looks_alike_to_a_dictionary_is_looked_at_anew(priority):
 
 @pytest.mark.django_db
 def test_what_may_be_another_next_time_is_looked_at_anew():
-    made: dict[int, int] = {}
+    made: dict[int, Any] = {}
+    all_so_far: Any = made.values()
     for number in range(3):
-        made[number] = enqueue("test.noop", after=made.values()).job_id
+        made[number] = enqueue("test.noop", after=all_so_far).job_id
         assert reload(made[number]).waits_for == number
 
 
