@@ -32,8 +32,9 @@ class Jobyard(Side):
         import django
 
         django.setup()
-        import benchmarks.job_handlers  # noqa: F401  registers the kinds
         from django.db import connection
+
+        import benchmarks.job_handlers  # noqa: F401  registers the kinds
 
         connection.ensure_connection()  # as the other sides do: a web process has had one for long
 

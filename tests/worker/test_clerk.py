@@ -538,9 +538,7 @@ def test_a_claim_that_a_beat_is_just_renewing_is_not_taken_for_lost(office: Offi
     renewed.set()
     beating.result()
     assert saying.result() == (None if what == "asked" else [Status.COMPLETED])
-    assert (
-        queue.calls.count("heartbeat") == 1
-    )  # what is claimed meanwhile is in no list yet, and each beat would count it
+    assert queue.calls.count("heartbeat") == 1  # what is being claimed is in no list yet, and each beat counts it
 
 
 @pytest.mark.parametrize(
