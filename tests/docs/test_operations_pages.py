@@ -21,7 +21,7 @@ SPELT = {
     "jobs/lifecycle/sql/kept.py": ["PREPARE {name}", "EXECUTE {name}"],
     "jobs/lifecycle/sweep.py": ["current_setting(name)"],
     "jobs/lifecycle/complete.py": ["WITH moved AS"],
-    "jobs/lifecycle/plain_claim.py": ["WITH RECURSIVE", "moved AS", "skip_locked=True, no_key=True"],
+    "jobs/lifecycle/plain_claim.py": ["WITH RECURSIVE", "moved AS", "locking(ready("],
     "jobs/lifecycle/sql/tallying.py": ["WIDTH_BUCKET"],
     "jobs/selectors/changes.py": ["pg_current_snapshot()", "age("],
     "jobs/selectors/transactions.py": ["pg_stat_activity", "PG_BACKEND_PID()"],
