@@ -61,16 +61,17 @@ def claim(
     claim_id = claim_id or uuid4()
     room = IsolatedRoom.of(isolated_kinds, isolated_limit)
     habit = habit or Habit()
-    if habit.is_plain and start:
-        taken = take_plainly(worker, queues, limit, claim_id, room.kinds, kinds)
-        if taken:
-            habit.was_right(all_of_it=len(taken) == limit or len(queues) == 1)
-            return taken
-        habit.was_wrong()
+    tried = habit.is_plain and start
+    if tried and (taken := take_plainly(worker, queues, limit, claim_id, room.kinds, kinds)):
+        habit.was_right(all_of_it=len(taken) == limit or len(queues) == 1)
+        return taken
     try:
-        return take(worker, queues, limit, claim_id, start, room, kinds, habit)
+        jobs = take(worker, queues, limit, claim_id, start, room, kinds, habit)
     except ClaimIdUsed:
         return still_held(worker, claim_id)
+    if tried and jobs:  # else there was nothing: somebody else was faster
+        habit.was_wrong()
+    return jobs
 
 
 @transactional
@@ -93,9 +94,9 @@ def take(
     if (not jobs or jobs[0].opening) and open_due(gate) and not jobs:
         jobs = lock_candidates(worker, queues, limit, replace(room), gate, kinds)
     gate.settle()
-    habit.saw(plain=bool(jobs) and all(is_plain(job, room) for job in jobs))
     if not jobs:
         return still_held(worker, claim_id)
+    habit.saw(plain=all(is_plain(job, room) for job in jobs))
     writes = Writes()
     writes.expect(1, use_of(claim_id, worker), lambda _: ClaimIdUsed(claim_id=claim_id))
     assign(jobs, worker, claim_id, start, writes)

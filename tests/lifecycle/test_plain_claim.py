@@ -161,14 +161,21 @@ def test_what_needs_a_process_of_its_own_is_looked_at_closely(kind: Kind):
 
 def test_the_habit_is_what_the_last_closer_look_found(kind: Kind):
     worker, habit = make_worker(slots=5), Habit()
-    make_job()
-    claim(worker, habit=habit)
-    assert habit.is_plain
     make_job(kind.name)
     claim(worker, habit=habit, isolated_kinds=[kind.name])
     assert not habit.is_plain
+    make_job()
+    claim(worker, habit=habit)
+    assert habit.is_plain
+
+
+def test_where_there_is_nothing_the_habit_stays_and_where_it_was_wrong_it_does_not(kind: Kind):
+    worker, habit = make_worker(slots=5), Habit(is_plain=True)
     assert not claim(worker, habit=habit)
-    assert not habit.is_plain
+    assert (habit.is_plain, habit.needed) == (True, 1)  # somebody else was faster
+    make_job(max_attempts=1)
+    assert claim(worker, habit=habit)
+    assert (habit.is_plain, habit.needed) == (False, 2)
 
 
 def test_where_there_was_less_than_was_asked_for_other_queues_are_looked_at_next():

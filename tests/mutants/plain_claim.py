@@ -1,8 +1,9 @@
 """Mutations of the statement by which most jobs are claimed: where one is not plain, none is taken."""
 
-from tests.mutants.mutant import POSTGRES, Mutant, lifecycle
+from tests.mutants.mutant import POSTGRES, Mutant, lifecycle, races
 
 PLAIN, HEADS, TESTS = "jobs/lifecycle/plain_claim.py", "jobs/models/ready_heads.py", lifecycle("plain_claim")
+CLAIM, WAITS, SILENCE = "jobs/lifecycle/claim.py", "jobs/lock_waits.py", races("lock_wait")
 ODD = "limited OR others_are_due OR opening OR progressed_at IS NOT NULL"
 RUNNING_BEFORE = " + (SELECT COUNT(*) FROM {job} WHERE worker_id = %s::uuid)"
 
@@ -35,5 +36,34 @@ MUTANTS = [
         "False",
         TESTS,
         POSTGRES,
+    ),
+    Mutant(
+        "habit: of one queue alone",
+        CLAIM,
+        "all_of_it=len(taken) == limit or len(queues) == 1",
+        "all_of_it=True",
+        TESTS,
+        POSTGRES,
+    ),
+    Mutant("habit: nothing is wrong", CLAIM, "if tried and jobs:", "if tried:", TESTS, POSTGRES),
+    Mutant("habit: never wrong", CLAIM, "if tried and jobs:", "if False:", TESTS, POSTGRES),
+    Mutant(
+        "silence: for ever", WAITS, '"idle_in_transaction_session_timeout": f"{SILENCE_MS}ms", ', "", SILENCE, POSTGRES
+    ),
+    Mutant("silence: not in a hook", "jobs/lifecycle/hooks.py", "    allow_silence()\n", "", SILENCE, POSTGRES),
+    Mutant(
+        "clerk: takes an expired claim for lost",
+        "jobs/worker/clerk.py",
+        "(0.05, 0.1, 0.2, 0.4, 0.8)",
+        "()",
+        ("tests/worker/test_clerk.py",),
+        POSTGRES,
+    ),
+    Mutant(
+        "checker: what changes is remembered",
+        "jobs/lifecycle/checker.py",
+        "type(new.after) is not tuple",
+        "False",
+        lifecycle("checker"),
     ),
 ]
