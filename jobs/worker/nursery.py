@@ -145,12 +145,14 @@ class NurseryProcess:
             self.settle()
             while self.serve_once():
                 pass
-            self.kill_all()
             code = 0
         except BaseException:
             logger.exception("the nursery failed")
         finally:
-            os._exit(code)
+            try:
+                self.kill_all()
+            finally:
+                os._exit(code)
 
     def settle(self) -> None:
         for number in STOP_SIGNALS:
@@ -169,9 +171,12 @@ class NurseryProcess:
             self.bury_the_dead()
         if self.control.fileno() not in readable:
             return True
-        packet, fds, _, _ = socket.recv_fds(self.control, PACKET, 2)
+        try:
+            packet, fds, _, _ = socket.recv_fds(self.control, PACKET, 2)
+        except ConnectionResetError:  # the supervisor is gone, and has not read all that we said
+            return False
         if not packet:
-            return False  # the supervisor is gone
+            return False  # it is gone
         message = json.loads(packet)
         if "spawn" in message:
             self.spawn(message["spawn"], *fds)

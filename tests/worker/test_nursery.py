@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 from django.conf import settings
 
 from jobs.worker.board import Board
-from jobs.worker.nursery import NurseryGone, children_of
+from jobs.worker.nursery import NurseryGone, NurseryProcess, children_of
 from tests.concurrency.threads import scalar, wait_until
 from tests.processes import running_process
 from tests.worker.household import Household
@@ -271,6 +272,20 @@ def test_a_supervisor_killed_with_9_takes_the_nursery_and_all_children_with_it(s
         pids = [int(number) for number in supervisor.stdout.readline().split()]
         with watched(*pids):
             supervisor.kill()
+
+
+def test_a_supervisor_that_dies_before_it_has_read_everything_is_gone_like_any_other():
+    """The kernel tells of its end by another word then."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    nursery = NurseryProcess(ours, lambda pipe, board, slots: None, set())
+    try:
+        nursery.tell({"pid": 1, "code": 0})
+        theirs.close()
+        assert nursery.serve_once() is False
+    finally:
+        ours.close()
+        os.close(nursery.wake_reader)
+        os.close(nursery.wake_writer)
 
 
 # What was open when the nursery was forked
