@@ -142,7 +142,7 @@ def test_the_list_shows_what_matters(editor):
     running = make_video("three", title="Running one")
     report(Report(begun(running), progress=42, step="transcode"))
     content = page(editor, LIST)
-    for text in ("Ready one", "1080p, 360p", "0:12", "2.4\xa0KB", "Failed one", "Running one", 'value="42"',
+    for text in ("Ready one", "1080p, 360p", "0:12", "2.4\xa0KB", "Failed one", "Running one", 'max="100" value="42"',
                  f'href="/videos/{ready.slug}/"', f"/admin/jobs/job/{ready.job_id}/change/"):  # fmt: skip
         assert text in content
     for status in ("ready", "failed", "processing"):
@@ -164,8 +164,10 @@ def test_while_others_encode_its_parts_a_video_is_as_far_as_its_qualities(editor
         finish_one(Outcome.waiting(ref, None))
     with django_assert_max_num_queries(14):
         content = page(editor, LIST)
-    assert content.count('value="38"') == 5  # 95 % when all parts are there: two qualities, of which one is at 80 %
-    assert 'value="38"' in change_page(editor, Video.objects.latest("pk"))
+    assert (
+        content.count('max="100" value="38"') == 5
+    )  # 95 % when all parts are there: two qualities, of which one is at 80 %
+    assert 'max="100" value="38"' in change_page(editor, Video.objects.latest("pk"))
 
 
 def test_the_list_takes_as_many_queries_for_ten_videos_as_for_one(editor, django_assert_max_num_queries):
@@ -182,7 +184,7 @@ def test_a_video_s_page_shows_its_live_facts_and_edits_nothing_but_the_title(edi
     quality = QualityReport("720p", QualityStatus.IN_PROGRESS, 30, 10, 3, details=details)
     report(Report(begun(video), progress=28, step="transcode", qualities=[quality]))
     content = change_page(editor, video)
-    for text in ("3 of 10 segments · 48 fps · 1.9× · 0:12 left", 'value="30"', 'value="28"', video.version, "libx264",
+    for text in ("3 of 10 segments · 48 fps · 1.9× · 0:12 left", 'max="100" value="30"', 'max="100" value="28"', video.version, "libx264",
                  "avc1.64001f", "1 Mbit/s", video.source_sha256):  # fmt: skip
         assert text in content
     assert content.count('<input type="text"') + content.count("<textarea") == 1
