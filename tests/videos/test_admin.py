@@ -184,8 +184,8 @@ def test_a_video_s_page_shows_its_live_facts_and_edits_nothing_but_the_title(edi
     quality = QualityReport("720p", QualityStatus.IN_PROGRESS, 30, 10, 3, details=details)
     report(Report(begun(video), progress=28, step="transcode", qualities=[quality]))
     content = change_page(editor, video)
-    for text in ("3 of 10 segments · 48 fps · 1.9× · 0:12 left", 'max="100" value="30"', 'max="100" value="28"', video.version, "libx264",
-                 "avc1.64001f", "1 Mbit/s", video.source_sha256):  # fmt: skip
+    for text in ("3 of 10 segments · 48 fps · 1.9× · 0:12 left", 'max="100" value="30"', 'max="100" value="28"',
+                 video.version, "libx264", "avc1.64001f", "1 Mbit/s", video.source_sha256):  # fmt: skip
         assert text in content
     assert content.count('<input type="text"') + content.count("<textarea") == 1
 
