@@ -32,7 +32,7 @@ OF_TERMS = attrgetter(
     "accelerator", "after", "on_parent_failure", "allow_unknown",
 )  # fmt: skip
 OF_ITS_OWN = attrgetter("subject", "scope", "dedupe_key", "limit_key", "size", "run_after")
-PAYLOAD_ALONE = ("", "", None, None, 0, None)
+NOTHING_OF_ITS_OWN = OF_ITS_OWN(NewJob(""))
 KEPT_FOR = 1.0  # seconds: then the settings are read again
 
 
@@ -48,7 +48,7 @@ class Checker:
         payload = check_payload(new.payload, self._largest)
         if not new.allow_unknown:  # then its handler is another machine's, whatever is registered here
             check_arguments(kind or registry.get(new.kind), new.payload)
-        if OF_ITS_OWN(new) == PAYLOAD_ALONE and not terms.unique and terms.limit_key == "":
+        if OF_ITS_OWN(new) == NOTHING_OF_ITS_OWN and not terms.unique and terms.limit_key == "":
             return CheckedJob(terms, payload)
         return CheckedJob(
             terms,

@@ -30,8 +30,8 @@ from jobs.states import ACTIVE, TERMINAL, Bucket, EventName, Hold, Status, bucke
 
 BATCH = 1000
 TRIES = 5
-NOTHING_OF_ITS_OWN = ["", "", None, "", 0]  # subject, scope, dedupe key, limit key, size
-PAYLOAD_ALONE = (*NOTHING_OF_ITS_OWN, None)  # and no time before which it must not run
+PAYLOAD_ALONE = tuple(CheckedJob._field_defaults.values())  # of one that says nothing else of its own
+*NOTHING_OF_ITS_OWN, _ = PAYLOAD_ALONE  # without the time before which it must not run
 
 
 @dataclass

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -26,7 +27,7 @@ logger = logging.getLogger("jobs.worker")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
 MANY, GATHER = 50, 0.1  # jobs that are out, and seconds: so many are held only where they take a moment each
 ENOUGH = 500  # outcomes: more of them together are hardly cheaper
-NOW, ASK_AGAIN = 0.0, (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds, where a claim has expired
+ASK_AGAIN = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds, where a claim has expired and was renewed
 NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
 
@@ -232,13 +233,17 @@ class Clerk(threading.Thread):
             return JobyardError(f"This could not be stored: {error}")
 
     def ask_renewing(self, asked: Asked, patience: Sequence[float]) -> Granted | None:
-        """Again, for a moment: a beat that is under way has the row locked, and renews it only when it commits."""
-        for pause in (NOW, *patience):
+        for remedy in self.remedies(patience):
             try:
                 return self.ask_queue(asked)
             except ClaimExpired:
-                self.renew(pause)
+                remedy()
         return self.ask_queue(asked)
+
+    def remedies(self, patience: Sequence[float] = ASK_AGAIN) -> list[Callable[[], object]]:
+        """Of an expired claim: to renew it, then to wait for a beat that has its row locked. (Not to beat again: that
+        counts against claims just being made, which are in no list yet.)"""
+        return [self.renew, *(partial(self.persist.give_up.wait, pause) for pause in patience)]
 
     def ask_queue(self, asked: Asked) -> Granted | None:
         if asked.wish:
@@ -254,11 +259,10 @@ class Clerk(threading.Thread):
     def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
         """As often as it takes: until an outcome is answered, the job is not over."""
         answers = self.finish_all(outcomes)
-        for pause in (NOW, *ASK_AGAIN):
-            late = {answer.claim for answer in answers if isinstance(answer.refused, ClaimExpired)}
-            if not late:
+        for remedy in self.remedies():
+            if not (late := {answer.claim for answer in answers if isinstance(answer.refused, ClaimExpired)}):
                 break
-            self.renew(pause)
+            remedy()
             again = {each.claim: each for each in self.finish_all([told for told in outcomes if told.claim in late])}
             answers = [again.get(answer.claim, answer) for answer in answers]
         self.forget({outcome.claim for outcome in outcomes})
@@ -274,12 +278,8 @@ class Clerk(threading.Thread):
                              ",".join(str(outcome.claim.job_id) for outcome in outcomes))  # fmt: skip
             return [Answer(outcome.claim) for outcome in outcomes]
 
-    def renew(self, pause: float) -> None:
-        """All claims, not only the one in question. At once, and later not again: what a beat does not list counts
-        against it, and a claim that is just being made is in no list yet."""
-        if pause != NOW:
-            self.persist.give_up.wait(pause)
-            return
+    def renew(self) -> None:
+        """All claims, not only the one in question: what a heartbeat does not list counts against it."""
         try:
             self.persist(lambda: self.client.heartbeat(self.ledger.claims()))
         except WorkerNotFound:
