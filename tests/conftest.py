@@ -1,6 +1,7 @@
 """What every test shares: the two engines, and a clean registry of kinds."""
 
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from django.db import connection
 
 from jobs.handlers.registry import Kind, registry
+from jobs.stop_signals import STOP_SIGNALS
 from tests.variations import WANTED, is_variation
 
 HERE = Path(__file__).parent
@@ -34,6 +36,17 @@ LONGEST = (
 ALONE = ("chaos/test_chaos",)  # would be in the way of all that run beside it: `make test` has a step of its own for it
 SOON = 5.0  # seconds
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup"}
+
+
+def pytest_configure() -> None:
+    """Under nohup, or in the background of a shell, signals are ignored, and so they would be by workers that we start.
+
+    A function in their place ignores them for us, too, but is not handed on.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for number in STOP_SIGNALS:
+            if signal.getsignal(number) == signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
