@@ -9,7 +9,7 @@ from benchmarks.findings import Findings
 from benchmarks.measure import interleave
 from benchmarks.processes import RunningWorker, wait_for
 from benchmarks.scale import Scale
-from jobs.lifecycle.enqueue import enqueue_many
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.new_job import NewJob
 from jobs.models import Job
 from tests.postgres import Postgres

@@ -8,7 +8,7 @@ from benchmarks.measure import interleave, timed
 from benchmarks.scale import Scale
 from jobs.handlers.base import ClaimedJob, Outcome
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.enqueue import enqueue_many
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import finish
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.workers import register

@@ -6,7 +6,7 @@ from benchmarks.findings import Figure, Findings
 from benchmarks.measure import Spread
 from benchmarks.processes import RunningWorker, cpu_seconds_of, family_of, wait_for
 from benchmarks.scale import Scale
-from jobs.lifecycle.enqueue import enqueue_many
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.models import Job
 from tests.postgres import Postgres
 

@@ -8,7 +8,7 @@ from benchmarks.pgbench import Limit
 from benchmarks.scale import Scale
 from jobs.handlers.base import Outcome
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.enqueue import enqueue_many
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import finish
 from jobs.lifecycle.workers import register
 from jobs.models import Worker

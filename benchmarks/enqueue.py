@@ -8,7 +8,8 @@ from benchmarks.measure import Spread, interleave, timed
 from benchmarks.memory import peak_growth
 from benchmarks.pgbench import Limit
 from benchmarks.scale import Scale
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.new_job import NewJob
 
 SINGLES = 50

@@ -60,7 +60,7 @@ def claimed_in(worker: Any) -> float:
     """The seconds of one claim; what it claims is enqueued before and finished after, off the clock."""
     from jobs.handlers.base import Outcome
     from jobs.lifecycle.claim import claim
-    from jobs.lifecycle.enqueue import enqueue_many
+    from jobs.lifecycle.enqueue_many import enqueue_many
     from jobs.lifecycle.finish import finish
     from jobs.lifecycle.new_job import NewJob
 

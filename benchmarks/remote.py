@@ -82,7 +82,8 @@ def worker_figures(
     from benchmarks.enqueue import new_jobs
     from benchmarks.processes import RunningWorker, wait_for
     from benchmarks.worker import waking_time
-    from jobs.lifecycle.enqueue import enqueue, enqueue_many
+    from jobs.lifecycle.enqueue import enqueue
+    from jobs.lifecycle.enqueue_many import enqueue_many
     from jobs.models import Job
 
     with RunningWorker(server, "worker", "--processes", "1", *options, **elsewhere):
@@ -112,7 +113,7 @@ def claim_figures(url: str, jobs: int) -> None:
 
 def timed_claims(url: str, callers: int, limit: int, calls: int) -> float:
     from benchmarks.enqueue import new_jobs
-    from jobs.lifecycle.enqueue import enqueue_many
+    from jobs.lifecycle.enqueue_many import enqueue_many
     from jobs.lifecycle.remote_workers import register
     from jobs.wire.messages import ClaimOrder
     from jobs.worker.http_client import HttpClient

@@ -15,7 +15,8 @@ from benchmarks.numbers import percentile
 from benchmarks.pgbench import Limit
 from benchmarks.processes import RunningWorker, wait_for
 from benchmarks.scale import Scale
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.models import Job
 from tests.postgres import Postgres
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from jobs.handlers.pipeline import pipeline
     from jobs.handlers.registry import handler
     from jobs.lifecycle.batch import Batch, batch
-    from jobs.lifecycle.enqueue import enqueue, enqueue_many
+    from jobs.lifecycle.enqueue import enqueue
+    from jobs.lifecycle.enqueue_many import enqueue_many
     from jobs.lifecycle.new_job import NewJob
 
 __version__ = "0.1.0"
@@ -42,7 +43,7 @@ HOMES = {
     "RetryLater": "jobs.exceptions",
     "NewJob": "jobs.lifecycle.new_job",
     "enqueue": "jobs.lifecycle.enqueue",
-    "enqueue_many": "jobs.lifecycle.enqueue",
+    "enqueue_many": "jobs.lifecycle.enqueue_many",
     "handler": "jobs.handlers.registry",
     "periodic": "jobs.handlers.periodic",
     "pipeline": "jobs.handlers.pipeline",

@@ -13,10 +13,11 @@ class JobsConfig(AppConfig):
         from jobs.handlers.enqueueing import Door
         from jobs.handlers.registry import registry
         from jobs.lifecycle.enqueue import enqueue
+        from jobs.lifecycle.enqueue_many import enqueue_each
 
         # Handlers may import heavy things: they are looked up when the first kind is asked for.
         registry.discover_with(modules_of_handlers)
-        Door.enqueue = enqueue
+        Door.enqueue, Door.enqueue_each = enqueue, enqueue_each
 
 
 def modules_of_handlers() -> list[str]:

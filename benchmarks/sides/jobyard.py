@@ -47,10 +47,9 @@ class Jobyard(Side):
             enqueue("bench.note", {"sent": sent})
 
     def enqueue_many(self, number: int) -> None:
-        from jobs import enqueue_many
-        from jobs.lifecycle.new_job import NewJob
+        from benchmarks.job_handlers import noop
 
-        enqueue_many(NewJob("bench.noop") for _ in range(number))
+        noop.enqueue_many({} for _ in range(number))
 
     def work(self) -> None:
         os.execv(sys.executable, [sys.executable, str(ROOT / "manage.py"), "runworker"])

@@ -1,7 +1,8 @@
 """`build.enqueue(month=5)`: a decorated function knows its kind, and type checkers know its arguments. No ORM."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar, Unpack
@@ -44,6 +45,14 @@ class Enqueued:
     enqueued_at: datetime | None = field(default=None, compare=False)  # by the database's clock; None if it was met
 
 
+@dataclass
+class EnqueuedMany:
+    """What became of many: the ids of the new jobs, in the order given, and of those that were met."""
+
+    created: "array[int]" = field(default_factory=lambda: array("q"))
+    met: "array[int]" = field(default_factory=lambda: array("q"))
+
+
 class NoQueue(JobyardError):
     """The kind {kind!r} cannot be enqueued here: the app 'jobs' is not set up in this process."""
 
@@ -52,10 +61,15 @@ class Enqueue(Protocol):
     def __call__(self, kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> Enqueued: ...
 
 
+class EnqueueEach(Protocol):
+    def __call__(self, kind: str, payloads: Iterable[Any], **options: Unpack[JobOptions]) -> EnqueuedMany: ...
+
+
 class Door:
     """Where jobs go in. The app opens it: this side must not know the database."""
 
     enqueue: Enqueue | None = None
+    enqueue_each: EnqueueEach | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,12 @@ class Enqueuer(Generic[P]):
         if Door.enqueue is None:
             raise NoQueue(kind=self.kind)
         return Door.enqueue(self.kind, self.payload(args, kwargs), **self.options)
+
+    def enqueue_many(self, arguments: Iterable[Mapping[str, Any]]) -> EnqueuedMany:
+        """Store a job for each of these arguments by name: all or none, in few round trips. Takes a generator."""
+        if Door.enqueue_each is None:
+            raise NoQueue(kind=self.kind)
+        return Door.enqueue_each(self.kind, arguments, **self.options)
 
     def payload(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments by name, as they are stored; refused where a function would not take them."""
@@ -120,12 +140,14 @@ class HandlerFunction(Protocol[P, R_co]):
     def __name__(self) -> str: ...
     def __call__(self, ctx: Any, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Enqueued: ...
+    def enqueue_many(self, arguments: Iterable[Mapping[str, Any]]) -> EnqueuedMany: ...
     def using(self, **options: Unpack[JobOptions]) -> Enqueuer[P]: ...
 
 
 def enqueuable(kind: str, function: Callable[..., Any]) -> Any:
-    """The function itself, with `enqueue` and `using` on it; a bound method takes no attributes and gets none."""
+    """The function itself, with `enqueue` and the like on it; a bound method takes no attributes and gets none."""
     if not inspect.ismethod(function):
         enqueuer: Enqueuer[...] = Enqueuer(kind, lambda: (function,))
-        function.enqueue, function.using = enqueuer.enqueue, enqueuer.using  # type: ignore[attr-defined]
+        for name in ("enqueue", "enqueue_many", "using"):
+            setattr(function, name, getattr(enqueuer, name))
     return function

@@ -1,13 +1,13 @@
 """A handler made of named phases: each has its own progress, and a result that later ones read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from math import inf
 from typing import Any, Unpack
 
 from jobs.exceptions import ClaimError, InvalidInput, StopRequested, WaitFor
 from jobs.handlers.context import Context
-from jobs.handlers.enqueueing import Enqueued, Enqueuer, JobOptions
+from jobs.handlers.enqueueing import Enqueued, EnqueuedMany, Enqueuer, JobOptions
 from jobs.handlers.registry import Function, Phase, check_function, kind_with, registry
 from jobs.states import PhaseStatus
 
@@ -40,6 +40,10 @@ class Pipeline:
     def enqueue(self, **payload: Any) -> Enqueued:
         """Store a job with this payload, inside the caller's transaction; every phase is given all of it."""
         return self._enqueuer.enqueue(**payload)
+
+    def enqueue_many(self, payloads: Iterable[Mapping[str, Any]]) -> EnqueuedMany:
+        """Store a job for each of these payloads: all or none."""
+        return self._enqueuer.enqueue_many(payloads)
 
     def using(self, **options: Unpack[JobOptions]) -> Enqueuer[...]:
         """With options of `jobs.enqueue`: `build.using(queue="slow").enqueue(month=5)`."""

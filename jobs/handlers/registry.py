@@ -168,7 +168,7 @@ registry = Registry()
 def handler(name: str, **options: Any) -> "Callable[[Callable[Concatenate[Context, P], R]], HandlerFunction[P, R]]":
     """Register the function below as the handler of a kind: `@handler("reports.build", queue="slow")`.
 
-    It stays the function it was, and gets `enqueue` and `using`: `build.enqueue(month=5)`.
+    It stays the function it was, and gets `enqueue`, `enqueue_many` and `using`: `build.enqueue(month=5)`.
     """
     if not isinstance(name, str):
         raise InvalidInput('Write @handler("name.of.the.kind") with the name of the kind, not a bare @handler.')

@@ -8,7 +8,8 @@ from jobs.db import transactional
 from jobs.exceptions import InvalidInput
 from jobs.handlers.batches import KIND
 from jobs.lifecycle.checker import check
-from jobs.lifecycle.enqueue import enqueue_many, insert_batch
+from jobs.lifecycle.enqueue import insert_batch
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.new_job import NewJob
 from jobs.models import Dependency
 from jobs.models.dependency import Progress

@@ -3,6 +3,8 @@
 What many have in common is looked at once, also in calls that come one after the other.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from operator import attrgetter, is_
 from time import monotonic
 from typing import Any
@@ -48,7 +50,7 @@ class Checker:
         payload = check_payload(new.payload, self._largest)
         if not new.allow_unknown:  # then its handler is another machine's, whatever is registered here
             check_arguments(kind or registry.get(new.kind), new.payload)
-        if OF_ITS_OWN(new) == NOTHING_OF_ITS_OWN and not terms.unique and terms.limit_key == "":
+        if self.has_payload_alone(new, terms):
             return CheckedJob(terms, payload)
         return CheckedJob(
             terms,
@@ -60,6 +62,26 @@ class Checker:
             check_size(new.size),
             check_moment(new.run_after),
         )
+
+    def checking_payloads(self, new: NewJob) -> Callable[[Any], CheckedJob]:
+        """What checks jobs that are as `new` is but for their payloads."""
+        kind = self.kind_of(new)
+        terms = self.terms_of(new, kind)
+        if not self.has_payload_alone(new, terms):
+            return lambda payload: self.check(replace(new, payload=payload))
+        largest = self._largest
+
+        def checked(payload: Any) -> CheckedJob:
+            text = check_payload(payload, largest)
+            if not new.allow_unknown:
+                check_arguments(kind or registry.get(new.kind), payload)
+            return CheckedJob(terms, text)
+
+        return checked
+
+    def has_payload_alone(self, new: NewJob, terms: Terms) -> bool:
+        """Whether it says nothing else of its own, and nothing is made of its payload."""
+        return OF_ITS_OWN(new) == NOTHING_OF_ITS_OWN and not terms.unique and terms.limit_key == ""
 
     def kind_of(self, new: NewJob) -> Kind | None:
         try:

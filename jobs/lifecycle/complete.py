@@ -18,10 +18,10 @@ from jobs.given import Among, Given, GivenList
 from jobs.handlers.base import Answer, ClaimRef, Outcome
 from jobs.handlers.registry import registry
 from jobs.lifecycle.ending import COMPLETED
-from jobs.lifecycle.sql.bound import Bound
+from jobs.lifecycle.sql.bound import Bound, Done
 from jobs.lifecycle.sql.built_once import Statement, built_once, select, update
 from jobs.lifecycle.sql.tallying import tallying
-from jobs.lifecycle.sql.together import Done, run_together
+from jobs.lifecycle.sql.together import run_together
 from jobs.lifecycle.transition import implied_by, locking
 from jobs.lifecycle.workers import refreshing_holders
 from jobs.models import Job, JobEvent

@@ -1,45 +1,32 @@
 """Enqueue: a job comes into being, inside the caller's transaction."""
 
 import json
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain, islice
 from typing import Any, NamedTuple, Unpack
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 
 from jobs import tracing
-from jobs.db import is_postgres, joining, transactional, with_patience
-from jobs.durations import NOT_TIMED
+from jobs.db import is_postgres, joining, with_patience
 from jobs.exceptions import JobyardError
 from jobs.handlers.enqueueing import Enqueued, JobOptions, check_options
 from jobs.lifecycle import counts, events, transition, wake_up
 from jobs.lifecycle import waiting as waiting_for
-from jobs.lifecycle.checker import Checker, check
+from jobs.lifecycle.checker import check
 from jobs.lifecycle.new_job import CheckedJob, NewJob
-from jobs.lifecycle.sql.bound import Bound
+from jobs.lifecycle.sql.bound import Bound, Done
 from jobs.lifecycle.sql.insert import prepare
-from jobs.lifecycle.sql.insert_jobs import MOST_AT_ONCE, insert_alike, insert_job, insert_jobs, writes_events
-from jobs.lifecycle.sql.together import Done, Writes, one_string_may_hold_several, run_together
+from jobs.lifecycle.sql.insert_jobs import insert_job, insert_jobs, writes_events
+from jobs.lifecycle.sql.together import Writes, run_together
 from jobs.models import Dependency, Job
-from jobs.states import ACTIVE, TERMINAL, Bucket, EventName, Hold, Status, bucket_of
+from jobs.states import ACTIVE, TERMINAL, EventName, Hold, Status, bucket_of
 
-BATCH = 1000
 TRIES = 5
 PAYLOAD_ALONE = tuple(CheckedJob._field_defaults.values())  # of one that says nothing else of its own
 *NOTHING_OF_ITS_OWN, _ = PAYLOAD_ALONE  # without the time before which it must not run
-
-
-@dataclass
-class EnqueuedMany:
-    """What became of many: the ids of the new jobs, in the order given, and of those that were met."""
-
-    created: "array[int]" = field(default_factory=lambda: array("q"))
-    met: "array[int]" = field(default_factory=lambda: array("q"))
 
 
 class KeyContested(JobyardError):
@@ -61,90 +48,19 @@ def enqueue(kind: str, payload: Any = None, **options: Unpack[JobOptions]) -> En
     return answer
 
 
-def enqueue_many(jobs: Iterable[NewJob]) -> EnqueuedMany:
-    """Store any number of jobs, all or none, a thousand in a round trip. Takes a generator.
-
-    Where it collides with another transaction it is tried again, as all verbs are; but a generator of more than a
-    thousand can be read only once, and is not kept in memory: then the caller gets the error.
-    """
-    with tracing.enqueueing("many"):
-        if isinstance(jobs, Iterator):
-            front = list(islice(jobs, BATCH))
-            if len(front) == BATCH:
-                with transaction.atomic():
-                    return insert_all(chain(front, jobs))
-            jobs = front
-        return insert_all_patiently(jobs)
-
-
-def insert_all(jobs: Iterable[NewJob]) -> EnqueuedMany:
-    result = EnqueuedMany()
-    checked = map(Checker().check, jobs)
-    while batch := list(islice(checked, BATCH)):
-        alike = are_alike(batch)
-        if statement := plain_statement(batch, alike):
-            numbers = Counter({tallied_as(batch[0]): len(batch)}) if alike else Counter(map(tallied_as, batch))
-            result.created.extend(row[0] for row in insert_at_once(batch, statement, numbers))
-            continue
-        for answer in insert_batch(batch):
-            (result.created if answer.created else result.met).append(answer.job_id)
-    return result
-
-
-@transactional
-def insert_all_patiently(jobs: Iterable[NewJob]) -> EnqueuedMany:
-    return insert_all(jobs)
-
-
 def insert(job: CheckedJob) -> Enqueued:
     """Insert a job with its event and count."""
     if not is_plain(job) or not is_postgres():
         return insert_batch([job])[0]
-    channel = wake_up.CHANNEL if wake_up.by_notify() else None
-    statement = insert_job(job.terms.as_json, text_of(job, 0), channel)
+    statement = insert_job(job.terms.as_json, text_of(job, 0), wake_up.channel())
     [(job_id, enqueued_at, *_)] = run_patiently([statement])[0].rows
     wake_up.hint([job])
     return Enqueued(job_id, created=True, enqueued_at=enqueued_at)
 
 
-def plain_statement(batch: Sequence[CheckedJob], alike: bool) -> Bound | None:
-    """What inserts jobs at once, if that can be said in one statement."""
-    if not all(map(is_plain, batch[:1] if alike else batch)) or not one_string_may_hold_several():
-        return None
-    if alike and sum(len(job.payload) for job in batch) <= MOST_AT_ONCE:
-        return insert_alike(batch[0].terms.as_json, [job.payload for job in batch])
-    statements = statements_for(batch)
-    return statements[0] if len(statements) == 1 else None
-
-
-def are_alike(batch: Sequence[CheckedJob]) -> bool:
-    """Whether they differ in their payloads alone."""
-    terms = batch[0].terms
-    return all(job.terms is terms and job[2:] == PAYLOAD_ALONE for job in batch)
-
-
 def is_plain(job: CheckedJob) -> bool:
     """Whether it goes in for sure, and will be ready."""
     return job.dedupe_key is None and job.run_after is None and not job.terms.after
-
-
-def tallied_as(job: CheckedJob) -> tuple[str, str]:
-    return job.terms.queue, job.terms.kind
-
-
-def insert_at_once(
-    batch: Sequence[CheckedJob], statement: Bound, numbers: Mapping[tuple[str, str], int]
-) -> list[tuple[Any, ...]]:
-    """Where it is known beforehand what will go in, all is one round trip, which is a transaction by itself."""
-    waiting: Counter[tuple[str, Bucket]] = Counter()
-    for (queue, _), number in numbers.items():
-        waiting[queue, Bucket.PENDING] += number
-    tallies = {(*what, EventName.ENQUEUED.value, NOT_TIMED): (number, 0.0) for what, number in numbers.items()}
-    awaiting = [wake_up.AnyOf(queue) for queue, _ in numbers]
-    together = [statement, *counts.noted(waiting, tallies), *wake_up.sending(awaiting)]
-    inserted = run_patiently(together)[0].rows
-    wake_up.hint(batch)
-    return inserted
 
 
 def run_patiently(statements: Sequence[Bound]) -> list[Done]:

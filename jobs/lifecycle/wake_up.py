@@ -79,5 +79,10 @@ def is_on() -> bool:
     return by_notify() or link.is_on()
 
 
+def channel() -> str | None:
+    """Where PostgreSQL tells who listens, if it does."""
+    return CHANNEL if by_notify() else None
+
+
 def by_notify() -> bool:
     return conf.DISPATCH in BY_NOTIFY and is_postgres()

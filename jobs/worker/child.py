@@ -95,7 +95,7 @@ class Child:
         """Read orders until the supervisor closes the pipe, or is gone."""
         while True:
             try:
-                while not self.connection.poll(self.patience()):
+                while (patience := self.patience()) and not self.connection.poll(patience):
                     self.watch_leases()
                     self.main_slot.insist()
                 order = self.connection.recv()
@@ -109,6 +109,7 @@ class Child:
                 self.replies.arrived(order)
 
     def patience(self) -> float | None:
+        """Seconds until leases are to be looked at; none if only an order can change anything."""
         restless = self.main_slot.asked or any(map(is_exclusive, self.held()))
         return LOOK_AT_LEASES if restless else None
 

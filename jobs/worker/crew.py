@@ -8,14 +8,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from queue import SimpleQueue
 from time import monotonic
 
 from jobs.handlers.base import ClaimedJob, ClaimRef
 from jobs.worker.board import PLACES, Board
 from jobs.worker.messages import Granted, Order, Reason, Reply, Run, Stop, Word
 from jobs.worker.nursery import CannotFork, Nursery
-from jobs.worker.pipes import read, shut, write
+from jobs.worker.pipes import Speaker, read, shut
 
 logger = logging.getLogger("jobs.worker")
 CRASHES_TO_GIVE_UP, CRASH_WINDOW = 5, 300.0
@@ -90,10 +89,10 @@ class ChildHandle:
         self.exit_code: int | None = None
         self.hung_up = False
         self.last_ended_at = monotonic()  # as far as we have heard
-        self._orders: SimpleQueue[Order | None] = SimpleQueue()
+        self._speaker = Speaker(self.connection)
         self._threads = [
             threading.Thread(target=read, args=(self, self.connection, on_words, on_hung_up), daemon=True),
-            threading.Thread(target=write, args=(self.connection, self._orders), daemon=True),
+            self._speaker,
         ]
         for thread in self._threads:
             thread.start()
@@ -159,14 +158,14 @@ class ChildHandle:
         return bool(self.recalled_places)
 
     def send(self, order: Order) -> None:
-        self._orders.put(order)
+        self._speaker.say(order)
 
     def reply(self, number: int, said: Exception | Granted | None) -> None:
         self.send(Reply(number, said))
 
     def retire(self) -> None:
         """No more orders: it ends when it is through."""
-        self._orders.put(None)
+        self._speaker.hush()
 
     def kill(self) -> None:
         if not self.killed:

@@ -2,8 +2,11 @@
 
 import logging
 import os
+import select
 import socket
+import threading
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from jobs.worker.crew import ChildHandle, OnEnd, OnWords
 
 logger = logging.getLogger("jobs.worker")
+ROOM = 16 * 1024  # bytes: Linux says that a socket can be written to while three quarters of its buffer are free
 
 
 def read(handle: "ChildHandle", connection: Connection, on_words: "OnWords", on_hung_up: "OnEnd") -> None:
@@ -27,15 +31,49 @@ def read(handle: "ChildHandle", connection: Connection, on_words: "OnWords", on_
     on_hung_up(handle)
 
 
-def write(connection: Connection, orders: "SimpleQueue[Order | None]") -> None:
-    try:
-        while (order := orders.get()) is not None:
-            connection.send(order)
-    except OSError:
-        pass  # the child is gone: who reads from it notices
-    except Exception:
-        logger.exception("a child cannot be told what to do")  # it ends when it sees the end of its orders
-    shut(connection, socket.SHUT_WR)  # the child sees the end of its orders, and can still say its last words
+class Speaker(threading.Thread):
+    """Tells a child what to do: at once where its pipe has room, as it mostly has, else by this thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(name="orders", daemon=True)
+        self._connection = connection
+        self._waiting: SimpleQueue[memoryview | None] = SimpleQueue()
+        self._behind, self._lock = 0, threading.Lock()
+        self._room = select.poll()
+        self._room.register(connection.fileno(), select.POLLOUT)
+
+    def say(self, order: Order) -> None:
+        try:
+            said = ForkingPickler.dumps(order)  # as `connection.send` does
+            with self._lock:  # who speaks second is heard second
+                if self._behind or not self._said_at_once(said):
+                    self._behind += 1
+                    self._waiting.put(said)
+        except OSError:
+            pass  # the child is gone: who reads from it notices
+        except Exception:
+            logger.exception("a child cannot be told what to do")  # it ends when it sees the end of its orders
+            self.hush()
+
+    def hush(self) -> None:
+        """Say nothing more: the child sees the end of its orders, and can still say its last words."""
+        self._waiting.put(None)
+
+    def _said_at_once(self, said: memoryview) -> bool:
+        if len(said) > ROOM or [events for _, events in self._room.poll(0)] != [select.POLLOUT]:
+            return False
+        self._connection.send_bytes(said)
+        return True
+
+    def run(self) -> None:
+        try:
+            while (said := self._waiting.get()) is not None:
+                self._connection.send_bytes(said)
+                with self._lock:
+                    self._behind -= 1
+        except OSError:
+            pass  # the child is gone, as above
+        shut(self._connection, socket.SHUT_WR)
 
 
 def shut(connection: Connection, how: int) -> None:

@@ -16,7 +16,7 @@ from jobs.handlers.base import Outcome, PhaseReport, QualityReport, Report
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.clear import clear
 from jobs.lifecycle.counts import fold
-from jobs.lifecycle.enqueue import enqueue_many
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.events import of_job, record
 from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.new_job import NewJob

@@ -7,7 +7,8 @@ from django.db import transaction
 
 from jobs.lifecycle.by_batch import DUPLICATE
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import complete
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.retry import retry

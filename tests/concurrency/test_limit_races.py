@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from jobs.handlers.base import ClaimRef, Outcome
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.enqueue import enqueue_many
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import complete, finish
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.prioritise import set_priority

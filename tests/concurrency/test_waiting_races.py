@@ -9,7 +9,8 @@ from django.db import transaction
 from jobs.handlers.base import Outcome, Spawn
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import complete, finish, finish_one
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.prioritise import set_priority

@@ -7,7 +7,8 @@ from django.db import transaction
 
 from jobs.dispatch import hints
 from jobs.handlers.base import PhaseReport, QualityReport, Report
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.queues import pause, resume
 from jobs.lifecycle.report import report

@@ -8,7 +8,7 @@ from jobs.handlers.base import PhaseReport, QualityReport, Report
 from jobs.handlers.registry import Kind
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.clear import clear
-from jobs.lifecycle.enqueue import enqueue_many
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import complete
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.report import report

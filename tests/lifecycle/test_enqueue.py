@@ -8,7 +8,8 @@ from django.db import transaction
 
 from jobs.exceptions import InvalidInput, UnknownKind
 from jobs.handlers.registry import Kind
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.new_job import NewJob
 from jobs.models import Job, JobEvent, QueueDelta
 from jobs.selectors.clock import database_now

@@ -1,17 +1,21 @@
 """Enqueue many: all or none, from a generator, in few statements."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from jobs import handler, pipeline
 from jobs.exceptions import InvalidInput
-from jobs.lifecycle.enqueue import BATCH, enqueue_many
+from jobs.handlers.registry import registry
+from jobs.lifecycle.enqueue_many import BATCH, enqueue_many
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.sql.insert_jobs import MANY
 from jobs.models import Job, JobEvent
 from jobs.selectors.changes import begin, look
+from jobs.selectors.depth import queue_depths
 from jobs.selectors.timeline import latest_events, timeline
 from jobs.states import Status
 from tests.factories import claimed, job_in, make_job, reload
@@ -62,16 +66,82 @@ def test_who_reads_changes_hears_that_there_are_more_than_were_named():
     assert not look(line).left_out
 
 
-def test_a_generator_is_read_no_further_than_a_batch_ahead():
+def test_a_generator_is_read_no_further_than_a_batch_and_one_ahead():
     stored_when_asked = []
 
     def watched() -> Iterator[NewJob]:
-        for new in numbered(2 * BATCH + 1):
-            stored_when_asked.append(Job.objects.count() if new.payload["n"] % BATCH == 0 else None)
+        for new in numbered(2 * BATCH + 2):
+            stored_when_asked.append(Job.objects.count() if new.payload["n"] % BATCH == 1 else None)
             yield new
 
     enqueue_many(watched())
-    assert stored_when_asked[::BATCH] == [0, BATCH, 2 * BATCH]
+    assert stored_when_asked[1::BATCH] == [0, BATCH, 2 * BATCH]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("number", [1, BATCH])
+def test_a_batch_of_plain_jobs_is_one_statement_and_so_a_transaction(number):
+    with CaptureQueriesContext(connection) as statements:
+        created = enqueue_many(numbered(number)).created
+    assert len(statements) == 1
+    assert Job.objects.filter(pk__in=created).count() == number
+
+
+@pytest.fixture
+def each() -> Iterator[Any]:
+    @handler("test.each")
+    def each(ctx, n):
+        return n
+
+    yield each
+    registry.remove("test.each")
+
+
+def test_a_function_enqueues_many_of_its_kind(each):
+    result = each.using(queue="slow", priority=7).enqueue_many({"n": n} for n in range(3))
+    assert (
+        list(Job.objects.filter(pk__in=result.created).order_by("pk").values_list("kind", "queue", "priority"))
+        == [("test.each", "slow", 7)] * 3
+    )
+    assert [reload(job_id).payload for job_id in result.created] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert queue_depths().queues["slow"].pending == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "problem"),
+    [
+        ([{"n": 1}, {}], {}, "missing a required argument: 'n'"),
+        ([{"n": 1}, {"n": 1, "m": 2}], {}, "unexpected keyword argument 'm'"),
+        ([{"n": 1}, ["n"]], {}, "must be a JSON object"),
+        ([{"n": float("nan")}], {}, "is nan, which JSON does not have"),
+        ([{"n": 1}], {"priority": 101}, "priority 101"),
+        ([{"n": 1}], {"queue": "no such name"}, "queue name"),
+    ],
+)
+def test_of_many_of_a_kind_one_that_is_wrong_keeps_all_out(each, arguments, options, problem):
+    with pytest.raises(InvalidInput, match=problem):
+        each.using(**options).enqueue_many(arguments)
+    assert not Job.objects.exists()
+
+
+def test_many_of_a_kind_may_each_have_a_key_of_their_payload(each):
+    first = each.using(unique="active").enqueue_many([{"n": 1}, {"n": 2}, {"n": 1}])
+    assert (len(first.created), list(first.met)) == (2, [first.created[0]])
+
+
+def test_many_of_a_pipeline():
+    book = pipeline("test.book")
+
+    @book.phase("write")
+    def write(ctx, title):
+        return title
+
+    try:
+        [created] = book.enqueue_many([{"title": "Dune"}]).created
+    finally:
+        registry.remove("test.book")
+    assert reload(created).payload == {"title": "Dune"}
 
 
 def test_five_thousand_jobs_take_few_statements():

@@ -11,7 +11,8 @@ from jobs.handlers.base import Outcome
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.clear import clear
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.move_to_queue import move_to_queue
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.prioritise import set_priority

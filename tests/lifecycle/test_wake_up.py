@@ -12,7 +12,8 @@ from jobs.handlers.base import Outcome, Spawn
 from jobs.lifecycle import wake_up
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import finish_one
 from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.queues import pause, resume

@@ -94,9 +94,9 @@ MUTANTS = [
     ),
     Mutant(
         "patience: many are tried once",
-        ENQUEUE,
-        "@transactional\ndef insert_all_patiently",
-        "@transaction.atomic\ndef insert_all_patiently",
+        "jobs/lifecycle/enqueue_many.py",
+        "@transactional\ndef insert_patiently",
+        "@transaction.atomic\ndef insert_patiently",
         races("patience"),
         POSTGRES,
     ),

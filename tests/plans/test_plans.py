@@ -9,7 +9,8 @@ from django.db import connection
 
 from jobs.handlers.base import ClaimRef, Outcome, Report
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import finish
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.new_job import NewJob

@@ -11,7 +11,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from jobs import tracing
 from jobs.handlers.base import Outcome
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.enqueue import enqueue, enqueue_many
+from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
 from jobs.lifecycle.finish import finish
 from jobs.lifecycle.new_job import NewJob
 from jobs.models import Job

@@ -56,30 +56,34 @@ WITH new AS (
 ), told AS (
     INSERT INTO {event} (name, job_id, queue, worker_name, attempt, outcome, reason)
     SELECT '{enqueued}', id, queue, '', 0, '', '' FROM new
-), counted AS (
-    INSERT INTO {delta} (queue, bucket, kind, event, duration_class, jobs, seconds)
-    SELECT queue, '{pending}', '', '', {not_timed}, 1, 0 FROM new
-    UNION ALL SELECT queue, '', kind, '{enqueued}', {not_timed}, 1, 0 FROM new
-)
+), {counted}
 SELECT id, enqueued_at{wake_up} FROM new
 """
+# No ORDER BY: a row is returned when it goes in, and goes in when it has got its id.
 POSTGRES_ALIKE = """
 WITH terms AS MATERIALIZED (
     SELECT {terms} FROM (SELECT %s::jsonb AS term) AS given
 ), new AS (
     INSERT INTO {job} ({names})
-    SELECT {values} FROM terms, jsonb_array_elements(%s::jsonb) AS payload RETURNING id, queue
+    SELECT {values} FROM terms, jsonb_array_elements(%s::jsonb) AS payload RETURNING id
+), made AS MATERIALIZED (
+    SELECT queue, kind, jobs, ids FROM terms, (SELECT COUNT(*) AS jobs, ARRAY_AGG(id) AS ids FROM new) AS made
 ), told AS (
     {told}
-)
-SELECT id FROM new ORDER BY id
+), {counted}
+SELECT ids{wake_up} FROM made
 """
+COUNTED = """counted AS (
+    INSERT INTO {delta} (queue, bucket, kind, event, duration_class, jobs, seconds)
+    SELECT queue, '{pending}', '', '', {not_timed}, {jobs}, 0 FROM {new}
+    UNION ALL SELECT queue, '', kind, '{enqueued}', {not_timed}, {jobs}, 0 FROM {new}
+)"""
 # Of so many that are alike one event tells: the first line of each one's history says no more than its row.
 MANY = 100
 TOLD_ONE_BY_ONE = """INSERT INTO {event} (name, job_id, queue, worker_name, attempt, outcome, reason)
-    SELECT '{enqueued}', id, queue, '', 0, '', '' FROM new"""
+    SELECT '{enqueued}', id, queue, '', 0, '', '' FROM new, terms"""
 TOLD_TOGETHER = """INSERT INTO {event} (name, queue, worker_name, outcome, reason)
-    SELECT '{enqueued}', queue, '', '', COUNT(*) || ' jobs' FROM new GROUP BY queue"""
+    SELECT '{enqueued}', queue, '', '', jobs || ' jobs' FROM made"""
 SQLITE = """
 WITH terms AS (SELECT key AS number, {terms} FROM (SELECT key, value AS term FROM json_each(%s)))
 INSERT INTO {job} ({names})
@@ -100,16 +104,18 @@ def insert_jobs(terms: Sequence[str], jobs: Sequence[str]) -> list[Bound]:
     return [Bound(statement(connection.vendor), [given, array], ageless=True) for array in arrays(jobs)]
 
 
-def insert_alike(terms: str, payloads: Sequence[str]) -> Bound:
-    """Many that differ in their payloads alone, go in for sure and are ready then; returns their ids in order.
+def insert_alike(terms: str, payloads: Sequence[str], channel: str | None) -> Bound:
+    """Many that differ in their payloads alone, go in for sure and are ready then; returns their ids in order, as one.
 
-    Only for PostgreSQL: what is alike is said once, and neither matched with each nor looked for in an index.
+    With events, counts and wake-up, as `insert_job`. What is alike is said once, and neither matched with each nor
+    looked for in an index.
     """
-    return Bound(statement_for_alike(len(payloads) >= MANY), [terms, f"[{','.join(payloads)}]"], ageless=True)
+    statement = statement_for_alike(len(payloads) >= MANY, channel)
+    return Bound(statement, [terms, f"[{','.join(payloads)}]"], ageless=True)
 
 
 @cache
-def statement_for_alike(told_together: bool) -> str:
+def statement_for_alike(told_together: bool, channel: str | None) -> str:
     values = {name: f"terms.{name}" for name in TERMS} | {"payload": "payload.value", "hold": f"'{Hold.NONE}'"}
     values |= {"subject": "''", "scope": "''", "limit_key": "''", "size": "0"}
     told = TOLD_TOGETHER if told_together else TOLD_ONE_BY_ONE
@@ -119,6 +125,8 @@ def statement_for_alike(told_together: bool) -> str:
         names=", ".join(column_of(Job, name) for name in values),
         values=", ".join(values.values()),
         told=told.format(**tables(), enqueued=EventName.ENQUEUED),
+        counted=counted("made", "jobs"),
+        wake_up=waking(channel),
     )
 
 
@@ -141,10 +149,18 @@ def statement_for_one(channel: str | None) -> str:
         names=", ".join(column_of(Job, name) for name in values),
         values=", ".join(values.values()),
         enqueued=EventName.ENQUEUED,
-        pending=Bucket.PENDING,
-        not_timed=NOT_TIMED,
-        wake_up=f", pg_notify('{channel}', queue)" if channel else "",
+        counted=counted("new", "1"),
+        wake_up=waking(channel),
     )
+
+
+def counted(new: str, jobs: str) -> str:
+    words = {"enqueued": EventName.ENQUEUED, "pending": Bucket.PENDING, "not_timed": NOT_TIMED}
+    return COUNTED.format(**tables(), **words, new=new, jobs=jobs)
+
+
+def waking(channel: str | None) -> str:
+    return f", pg_notify('{channel}', queue)" if channel else ""
 
 
 def tables() -> dict[str, str]:

@@ -51,6 +51,10 @@ class Shelf:
         self.uses.clear()
         self.names.clear()
 
+    def forget_if_gone(self, error: DatabaseError) -> None:
+        if sqlstate_of(error) in KEPT_STATEMENT_GONE:
+            self.forget()
+
 
 shelves: "WeakKeyDictionary[Any, Shelf]" = WeakKeyDictionary()
 
@@ -62,7 +66,7 @@ def execute(cursor: Any, statements: Sequence[Bound], *, begins: bool = False) -
     """
     shelf = shelves.setdefault(cursor.connection, Shelf())
     new: dict[str, str] = {}
-    calls = [called(each, shelf, new) if each.ageless or begins or by_index_alone() else each for each in statements]
+    calls = [called(each, shelf, new) if may_keep(each, begins) else each for each in statements]
     keeping = [f"PREPARE {name} AS {numbered(sql)}" for sql, name in new.items()]
     try:
         cursor.execute(
@@ -70,12 +74,16 @@ def execute(cursor: Any, statements: Sequence[Bound], *, begins: bool = False) -
             [value for call in calls for value in call.parameters],
         )
     except DatabaseError as error:
-        if sqlstate_of(error) in KEPT_STATEMENT_GONE:
-            shelf.forget()
+        shelf.forget_if_gone(error)
         raise
     shelf.names |= new
     for _ in keeping:
         cursor.nextset()
+
+
+def may_keep(statement: Bound, begins: bool) -> bool:
+    """Whether a plan of it stays good however large the tables grow."""
+    return statement.ageless or begins or by_index_alone()
 
 
 def called(statement: Bound, shelf: Shelf, new: dict[str, str]) -> Bound:

@@ -1,24 +1,19 @@
 """Statements that wait for no answer of each other: PostgreSQL gets them in one round trip."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection, transaction
 
 from jobs import lock_waits
-from jobs.lifecycle.sql import kept
-from jobs.lifecycle.sql.bound import Bound
-
-
-class Done(NamedTuple):
-    """What became of a statement: how many rows it wrote or found, and those it returned."""
-
-    number: int
-    rows: list[tuple[Any, ...]]
+from jobs.lifecycle.sql import direct, kept
+from jobs.lifecycle.sql.bound import Bound, Done
 
 
 def run_together(statements: Sequence[Bound]) -> list[Done]:
     """Run them one after the other. Outside of a transaction, PostgreSQL makes them one; elsewhere the caller must."""
+    if (done := direct.call(statements)) is not None:
+        return done
     with connection.cursor() as cursor:
         if not one_string_may_hold_several():
             return [executed(cursor, statement) for statement in statements]
@@ -31,8 +26,11 @@ def run_as_transaction(statements: Sequence[Bound]) -> list[Done]:
     if not lock_waits.begins_by_itself():
         with transaction.atomic():
             return run_together(statements)
+    statements = [Bound(lock_waits.beginning(), (), ageless=True), *statements]
+    if (done := direct.call(statements, begins=True)) is not None:
+        return done[1:]
     with connection.cursor() as cursor:
-        kept.execute(cursor, [Bound(lock_waits.beginning(), (), ageless=True), *statements], begins=True)
+        kept.execute(cursor, statements, begins=True)
         return answers_of(cursor)[1:]
 
 
