@@ -110,9 +110,14 @@ endif
 mutants: $(READY) ## break each guard in turn: a test must notice (minutes)
 	@DEBUG=1 $(BIN)/python -m tests.mutants
 
+# On SQLite, what needs no process does not change from run to run: there only these are repeated.
+PROCESSES_ON_SQLITE := tests/worker/test_runworker.py tests/worker/test_sharing.py
+
 repeat: $(READY) ## the tests with real worker processes, TIMES=20 times in a row (an hour)
 	@for number in $$(seq $${TIMES:-20}); do \
-	  echo "run $$number"; DEBUG=1 $(BIN)/python -m tests.engines -n 3 --dist loadfile tests/worker tests/faults || exit 1; \
+	  echo "run $$number"; \
+	  DEBUG=1 $(BIN)/python -m tests.engines postgres -n 3 --dist loadfile tests/worker tests/faults || exit 1; \
+	  DEBUG=1 $(BIN)/python -m tests.engines sqlite -n 3 --dist loadfile $(PROCESSES_ON_SQLITE) || exit 1; \
 	done
 
 soak: $(READY) ## the state machine with many more examples (minutes)

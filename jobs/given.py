@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Expression, F, Func
 
 TEXT = models.TextField()
 TEXTS = ("TextField", "CharField")
+TAKEN_AS_THEY_ARE = (UUID, timedelta, int)  # by PostgreSQL's driver: to ask the field takes longer than all else
 
 
 class Given(Expression):
@@ -26,7 +29,9 @@ class Given(Expression):
 
     def adapted(self, value: Any, connection: Any) -> Any:
         """The value as this database's driver takes it; text and numbers need nothing."""
-        return value if self.output_field is TEXT else self.output_field.get_db_prep_save(value, connection)
+        if self.output_field is TEXT or (connection.vendor == "postgresql" and type(value) in TAKEN_AS_THEY_ARE):
+            return value
+        return self.output_field.get_db_prep_save(value, connection)
 
 
 class GivenList(Given):

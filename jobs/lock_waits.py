@@ -6,8 +6,10 @@ After a while a wait for a lock fails, and its transaction is tried again. One w
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 LOCK_WAIT_MS, SILENCE_MS = 5000, 30_000
 HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
@@ -22,14 +24,15 @@ def lock_waits_limited() -> Iterator[None]:
 
     The limit is each transaction's own: behind a pooler, what is set for a session is passed on to strangers.
     """
-    if connection.vendor != "postgresql":
+    here = connections[DEFAULT_DB_ALIAS]  # not `django.db.connection`, which looks it up for each word
+    if here.vendor != "postgresql":
         yield
         return
-    setattr(connection, HOW_TO_BEGIN, begin_with_limit)
+    setattr(here, HOW_TO_BEGIN, begin_with_limit)
     try:
         yield
     finally:
-        delattr(connection, HOW_TO_BEGIN)
+        delattr(here, HOW_TO_BEGIN)
 
 
 def begin_with_limit() -> None:
@@ -43,6 +46,7 @@ def begin_with_limit() -> None:
         cursor.execute("; ".join([f"BEGIN{isolation}", *said]))
 
 
+@cache
 def beginning() -> str:
     """What a string that is a transaction says first, for itself alone."""
     said = (f"set_config('{name}', '{value}', true)" for name, value in limits().items())
@@ -62,17 +66,19 @@ def allow_silence() -> None:
 
 def by_index_alone() -> bool:
     """Whether this is such a transaction: then a plan may be kept."""
-    return connection.in_atomic_block and are_limited()
+    here = connections[DEFAULT_DB_ALIAS]
+    return here.in_atomic_block and are_limited(here)
 
 
-def are_limited() -> bool:
+def are_limited(here: BaseDatabaseWrapper) -> bool:
     """Whether transactions begin like this. (SQLite's have such a beginning of their own.)"""
-    return connection.vendor == "postgresql" and hasattr(connection, HOW_TO_BEGIN)
+    return here.vendor == "postgresql" and hasattr(here, HOW_TO_BEGIN)
 
 
 def begins_by_itself() -> bool:
     """Whether a string of statements can be such a transaction without BEGIN: then it is what the session is set to."""
-    if not are_limited() or connection.in_atomic_block:
+    here = connections[DEFAULT_DB_ALIAS]
+    if not are_limited(here) or here.in_atomic_block:
         return False
-    connection.ensure_connection()
-    return connection.connection.isolation_level is None
+    here.ensure_connection()
+    return bool(here.connection.isolation_level is None)

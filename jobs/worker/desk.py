@@ -21,8 +21,10 @@ class Desk:
         self.tally = WorkerTally()
 
     def take(self, jobs: Iterable[ClaimedJob]) -> None:
+        self.unfinished |= {job.claim: job for job in jobs}
+
+    def show(self, jobs: Iterable[ClaimedJob]) -> None:
         for job in jobs:
-            self.unfinished[job.claim] = job
             self.display.started(job)
 
     def hand_in(self, outcomes: Collection[Outcome]) -> None:

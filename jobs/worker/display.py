@@ -1,6 +1,7 @@
 """What a worker writes to its log: a line for each event. (On a terminal a table moves: `live_display.py`.)"""
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol
@@ -11,6 +12,7 @@ from jobs.worker.crew import Assignment
 from jobs.worker.options import WorkerTally
 
 logger = logging.getLogger("jobs.worker")
+MOST_LINES = 50  # of jobs that go well, from one look round to the next: a line takes longer than a short job
 
 
 class Display(Protocol):
@@ -27,7 +29,11 @@ class Display(Protocol):
 
 
 class LogDisplay:
-    """For logs: nothing moves, every line stands alone."""
+    """For logs: nothing moves, every line stands alone. Of thousands a second that go well one line tells the rest."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.untold: Counter[tuple[str, str]] = Counter()  # by what happened, and the kind
 
     def in_child(self) -> None:
         return None
@@ -36,10 +42,11 @@ class LogDisplay:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
+        self.tell_the_rest()
 
     def started(self, job: ClaimedJob) -> None:
-        logger.info("started job=%d kind=%s queue=%s attempt=%d", job.id, job.kind, job.queue, job.attempt)
+        if self.has_room("started jobs=%d kind=%s", job):
+            logger.info("started job=%d kind=%s queue=%s attempt=%d", job.id, job.kind, job.queue, job.attempt)
 
     def reported(self, report: Report) -> None:
         logger.debug("progress job=%d percent=%s step=%r", report.claim.job_id, report.progress, report.step)
@@ -47,13 +54,29 @@ class LogDisplay:
     def finished(self, job: ClaimedJob, answer: Answer) -> None:
         if not logger.isEnabledFor(level_of(answer)):
             return
+        if answer.status == Status.COMPLETED and not self.has_room("finished jobs=%d kind=%s status=completed", job):
+            return
         line = f"finished job={job.id} kind={job.kind} status={status_of(answer)}"
         if answer.reason:
             line += f" attempt={job.attempt} max_attempts={job.max_attempts} reason={answer.reason!r}"
         logger.log(level_of(answer), "%s", line)
 
     def refresh(self, assignments: Sequence[Assignment], tally: WorkerTally) -> None:
-        return None
+        self.tell_the_rest()
+
+    def has_room(self, otherwise: str, job: ClaimedJob) -> bool:
+        """For a line of its own; if not, it is counted."""
+        self.lines += 1
+        if self.lines <= MOST_LINES:
+            return True
+        self.untold[otherwise, job.kind] += 1
+        return False
+
+    def tell_the_rest(self) -> None:
+        for (line, kind), jobs in self.untold.items():
+            logger.info(line, jobs, kind)
+        self.lines = 0
+        self.untold.clear()
 
 
 def level_of(answer: Answer) -> int:

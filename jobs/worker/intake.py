@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
 from time import monotonic
 from uuid import uuid4
 
@@ -127,10 +128,15 @@ class Intake:
             claim_id=uuid4(),  # kept through repeats: if the answer gets lost, the jobs do not
             queues=queue_order(self.options.queues) or sorted(self._hints),
             limit=limit,
-            isolated_kinds={kind.name: self.weight_of(kind) for kind in registry if kind.is_isolated},
+            isolated_kinds=self.isolated_kinds,
             isolated_limit=max(0, free),
             is_routine=self._look_at > 0,
         )
+
+    @cached_property
+    def isolated_kinds(self) -> dict[str, int]:
+        """With the slots that each takes. All handlers are imported by now."""
+        return {kind.name: self.weight_of(kind) for kind in registry if kind.is_isolated}
 
     def weight_of(self, kind: Kind) -> int:
         """A worker that is smaller than a job takes it when it has nothing else to do."""
@@ -163,10 +169,11 @@ class Intake:
         shares: dict[ChildHandle, list[ClaimedJob]] = {child: [] for child in self.crew.pool}
         room = {child: child.room(per_slot, now) for child in shares}
         room_of = room.__getitem__
-        isolated_kinds = {kind.name for kind in registry if kind.is_isolated}
         left: list[ClaimedJob] = []
         for job in jobs:
-            if job.crashes or job.kind in isolated_kinds:  # long ones, and those that may have killed a process before
+            if (
+                job.crashes or job.kind in self.isolated_kinds
+            ):  # long ones, and those that may have killed a process before
                 left += self.give_isolated(job)
                 continue
             widest = max(room, key=room_of, default=None)

@@ -30,8 +30,7 @@ RELEASED_BECAUSE = {
 # To a child
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):  # it travels faster than a dataclass
     """Run these jobs; each has its place on the board."""
 
     jobs: tuple[tuple[int, ClaimedJob], ...]

@@ -6,7 +6,7 @@ from time import monotonic
 
 from jobs.conf import conf
 from jobs.worker.clerk import Clerk
-from jobs.worker.crew import PATIENCE, Crew
+from jobs.worker.crew import HOPELESS, PATIENCE, Crew
 from jobs.worker.messages import Reason
 from jobs.worker.persistence import GivenUp
 
@@ -14,6 +14,9 @@ logger = logging.getLogger("jobs.worker")
 
 NEVER = float("inf")
 NEVER_ANSWERED = "The queue never answered, so that this worker did nothing at all"
+HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
+CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
+NURSERY_GONE = "The process that holds this worker's children is gone, and they with it."
 NO_ANSWER = "The queue does not answer: the reaper will find what was not told."
 
 

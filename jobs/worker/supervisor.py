@@ -18,7 +18,7 @@ from jobs.states import TERMINAL
 from jobs.stop_signals import signals_caught
 from jobs.worker.chores import chores
 from jobs.worker.clerk import Clerk, Found
-from jobs.worker.crew import HOPELESS, Assignment, ChildHandle, Crew
+from jobs.worker.crew import Assignment, ChildHandle, Crew
 from jobs.worker.desk import Desk
 from jobs.worker.display import Display
 from jobs.worker.endings import outcome_with_child
@@ -33,7 +33,7 @@ from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
-from jobs.worker.shutdown import NO_ANSWER, Shutdown, WorkerFailed
+from jobs.worker.shutdown import CHILDREN_DIE, HEARTBEAT_DEAD, NO_ANSWER, NURSERY_GONE, Shutdown, WorkerFailed
 from jobs.worker.timekeeper import Timekeeper
 from jobs.worker.wake_ups import WakeUps
 from jobs.worker.watch import recall, watch
@@ -41,9 +41,6 @@ from jobs.worker.watch import recall, watch
 logger = logging.getLogger("jobs.worker")
 
 TICK, IDLE_TICK, LOOK_ROUND = 0.1, 1.0, 0.05
-HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
-CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
-NURSERY_GONE = "The process that holds this worker's children is gone, and they with it."
 
 
 class Supervisor:
@@ -105,13 +102,16 @@ class Supervisor:
             self.on_nursery_gone()
 
     def tick(self) -> None:
+        """Work first: who has slept for a while has everything to look at, and was woken for a job."""
         now = monotonic()
+        if not self.shutdown.begun:
+            self.look_for_work(now)
+        elif self.shutdown.is_overdue(something_to_tell=bool(self.desk.unfinished)):
+            self.on_failure(GivenUp(self.clerk.notary.delay(now) or NO_ANSWER))
         if now >= self.look_round_at:
             self.look_round(now)
-        if self.shutdown.begun:
-            if self.shutdown.is_overdue(something_to_tell=bool(self.desk.unfinished)):
-                self.on_failure(GivenUp(self.clerk.notary.delay(now) or NO_ANSWER))
-            return
+
+    def look_for_work(self, now: float) -> None:
         if self.options.max_minutes and now - self.began_at >= self.options.max_minutes * 60:
             self.shutdown.begin("its time is over", conf.SHUTDOWN_TIMEOUT)
         if self.options.until_empty and not self.desk.unfinished and not self.intake.is_time():
@@ -181,6 +181,7 @@ class Supervisor:
         else:
             left = self.intake.give_out(found.jobs)
             self.hand_back([job.claim for job in left], "no process was there to run it")
+        self.desk.show(found.jobs)  # now that they are under way: to write a line takes as long as to give a job out
         if self.options.until_empty and not self.desk.unfinished and not self.intake.may_find_more:
             self.shutdown.begin("nothing is left to do", 0)
 

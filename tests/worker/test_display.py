@@ -10,7 +10,7 @@ from rich.console import Console
 from jobs.exceptions import ClaimLost
 from jobs.handlers.base import Answer, ClaimedJob, QualityReport, Report
 from jobs.states import QualityStatus, Status
-from jobs.worker.display import Display, LogDisplay
+from jobs.worker.display import MOST_LINES, Display, LogDisplay
 from jobs.worker.live_display import MOST_ROWS, REFRESH_EVERY, LiveDisplay
 from jobs.worker.options import WorkerTally
 from tests.handlers.reporter import a_claimed_job
@@ -227,3 +227,22 @@ def test_a_log_has_a_line_for_each_event_and_a_line_stays_one_line(caplog: pytes
     assert [message.split()[0] for message in messages] == ["started", "progress", "finished"]
     assert messages[2].endswith(f"status={word}")
     assert not any("\n" in message or "\x1b" in message for message in messages)
+
+
+def test_of_thousands_that_go_well_a_log_tells_in_a_line_and_each_that_fails_has_its_own(
+    caplog: pytest.LogCaptureFixture,
+):
+    caplog.set_level("INFO", "jobs.worker")
+    with LogDisplay() as display:
+        jobs = [started(display) for _ in range(MOST_LINES + 10)]
+        for job in jobs:
+            display.finished(job, Answer(job.claim, Status.COMPLETED))
+        display.finished(jobs[0], Answer(jobs[0].claim, Status.FAILED, reason="boom"))
+        assert len(caplog.records) == MOST_LINES + 1
+        assert "reason='boom'" in caplog.messages[-1]
+        display.refresh([], WorkerTally())
+        told = [f"started jobs=10 kind={job.kind}", f"finished jobs={len(jobs)} kind={job.kind} status=completed"]
+        assert caplog.messages[-2:] == told
+        started(display)
+        assert caplog.messages[-1].startswith("started job=")  # there is room again
+    assert len(caplog.records) == MOST_LINES + 4

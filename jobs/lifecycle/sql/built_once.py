@@ -16,7 +16,7 @@ from functools import lru_cache, wraps
 from json import JSONDecoder
 from typing import Any
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.models.expressions import Col
 from django.db.models.sql import UpdateQuery
 
@@ -52,9 +52,8 @@ class Statement:
         return map(self.converted, done.rows) if self.converters else done.rows
 
     def filled_in(self, given: Mapping[str, Any]) -> list[Any]:
-        return [
-            part.adapted(given[part.name], connection) if isinstance(part, Given) else part for part in self.parameters
-        ]
+        here = connections[DEFAULT_DB_ALIAS]  # looked up once, and not for each of them
+        return [part.adapted(given[part.name], here) if isinstance(part, Given) else part for part in self.parameters]
 
     def converted(self, row: tuple[Any, ...]) -> list[Any]:
         values = list(row)

@@ -31,7 +31,8 @@ Call = tuple[bytes, list[bytes | None]]  # a statement's name, and its values as
 def call(statements: Sequence[Bound], *, begins: bool = False) -> list[Done] | None:
     """What became of them, or None where they have to go the usual way; `begins` as in `kept.execute`."""
     wrapper = connections[DEFAULT_DB_ALIAS]  # looked up once: through `django.db.connection` it would be each time
-    shelf = shelves.get(wrapper.connection) if wrapper.connection is not None else None
+    has_session = wrapper.vendor == "postgresql" and wrapper.connection is not None
+    shelf = shelves.get(wrapper.connection) if has_session else None
     calls = calls_of(statements, shelf) if shelf else None
     if shelf is None or calls is None or not is_free(wrapper) or not all(may_keep(each, begins) for each in statements):
         return None
