@@ -21,7 +21,7 @@ def obey(connection: Connection, board: int, slots: int) -> None:
             order = connection.recv()
         except EOFError:
             return
-        if isinstance(order, tuple):
+        if type(order) is tuple:  # and no order of a supervisor
             connection.send(order[0](*order[1:]))
 
 
