@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from itertools import chain, islice
 from typing import Any, TypeVar, Unpack
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from jobs import tracing
 from jobs.db import is_postgres, transactional
@@ -49,7 +49,8 @@ def insert_all(given: Iterable[T], check: Callable[[T], CheckedJob]) -> Enqueued
         given = front
     if isinstance(given, Sized) and len(given) <= BATCH:
         batch = list(map(check, given))
-        if (ids := insert_plainly(batch)) is not None:
+        # In the caller's transaction it needs a savepoint: who catches an error of ours goes on.
+        if not connection.in_atomic_block and (ids := insert_plainly(batch)) is not None:
             return EnqueuedMany(array("q", ids))
         return insert_patiently(lambda: iter(batch))
     return insert_patiently(lambda: map(check, given))

@@ -192,7 +192,7 @@ class ChildHandle:
         shut(self.connection, socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join()
-        self.connection.close()
+        self._speaker.close()
         self.board.close()
 
 

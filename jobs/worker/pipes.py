@@ -46,6 +46,8 @@ class Speaker(threading.Thread):
         try:
             said = ForkingPickler.dumps(order)  # as `connection.send` does
             with self._lock:  # who speaks second is heard second
+                if self._connection.closed:
+                    return
                 if self._behind or not self._said_at_once(said):
                     self._behind += 1
                     self._waiting.put(said)
@@ -58,6 +60,11 @@ class Speaker(threading.Thread):
     def hush(self) -> None:
         """Say nothing more: the child sees the end of its orders, and can still say its last words."""
         self._waiting.put(None)
+
+    def close(self) -> None:
+        """When nobody reads from it any more; others may be about to speak."""
+        with self._lock:
+            self._connection.close()
 
     def _said_at_once(self, said: memoryview) -> bool:
         if len(said) > ROOM or [events for _, events in self._room.poll(0)] != [select.POLLOUT]:

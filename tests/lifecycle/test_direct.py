@@ -2,23 +2,31 @@
 
 import asyncio
 import signal
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 from django.core.exceptions import SynchronousOnlyOperation
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connection, connections, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
+from jobs.db import is_transient
+from jobs.handlers.base import Outcome
+from jobs.lifecycle.claim import claim
 from jobs.lifecycle.enqueue import enqueue
+from jobs.lifecycle.enqueue_many import enqueue_many
+from jobs.lifecycle.finish import finish
+from jobs.lifecycle.new_job import NewJob
 from jobs.lifecycle.sql import direct, kept
 from jobs.lifecycle.sql.bound import Bound
 from jobs.lifecycle.sql.together import run_as_transaction, run_together
 from jobs.lock_waits import lock_waits_limited
 from jobs.models import Job
 from tests.concurrency.threads import scalar
+from tests.factories import make_worker
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 TEXT = Bound("SELECT %s::text, '100 %%'", ["a"], ageless=True)
@@ -192,6 +200,103 @@ def test_a_lost_connection_is_an_error_as_any_other_and_the_next_call_gets_a_new
     connection.close_if_unusable_or_obsolete()
     assert run_together([TEXT])[0].rows == [("a", "100 %")]
     assert this_session() != session
+
+
+@pytest.mark.parametrize("size", [300_000, 900_000])
+def test_what_is_larger_than_a_socket_takes_at_once_gets_through(size):
+    text = "x" * size
+    for _ in range(kept.WORTH_KEEPING + 2):
+        job_id = enqueue("test.noop", {"text": text}).job_id
+    assert Job.objects.get(pk=job_id).payload["text"] == text
+    echo = Bound("SELECT repeat(%s::text, 3)", [text], ageless=True)
+    keep(echo)
+    assert direct.call([echo, echo]) == [(1, [(3 * text,)])] * 2
+
+
+def test_large_results_get_through():
+    worker = make_worker()
+    with lock_waits_limited():
+        for _ in range(kept.WORTH_KEEPING + 2):
+            jobs = enqueue_many(NewJob("test.noop") for _ in range(4)).created
+            claims = [job.claim for job in claim(worker, limit=4)]
+            finish([Outcome.completed(each, "y" * 900_000) for each in claims])
+    assert Job.objects.get(pk=jobs[0]).result == "y" * 900_000
+
+
+@pytest.fixture
+def refused_at_commit() -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "'BEGIN RAISE EXCEPTION ''too late'' USING ERRCODE = ''40001''; END'"
+        )
+        cursor.execute(
+            "CREATE CONSTRAINT TRIGGER refused AFTER INSERT ON jobs_queue "
+            "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()"
+        )
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER refused ON jobs_queue")
+        cursor.execute("DROP FUNCTION refuse")
+
+
+@pytest.mark.usefixtures("refused_at_commit")
+def test_an_error_of_the_commit_is_told_and_the_next_call_gets_its_own_answer():
+    keep(NEW_QUEUE, TEXT)
+    with pytest.raises(OperationalError, match="too late") as refused:
+        direct.call([NEW_QUEUE])
+    assert is_transient(refused.value)
+    assert direct.call([TEXT]) == [(1, [("a", "100 %")])]
+    assert scalar("SELECT count(*) FROM jobs_queue") == 0
+
+
+def test_a_connection_is_looked_after_as_by_a_cursor(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(connection.settings_dict, "CONN_HEALTH_CHECKS", True)
+    keep(TEXT)
+    connection.close_if_unusable_or_obsolete()  # as at the end of a request
+    with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as other, other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [this_session()])
+    assert run_together([TEXT])[0].rows == [("a", "100 %")]
+
+
+def test_who_forbids_statements_forbids_these(django_db_blocker):
+    keep(TEXT)
+    with django_db_blocker.block(), pytest.raises(RuntimeError, match="Database access not allowed"):
+        direct.call([TEXT])
+    wrapper = connections[DEFAULT_DB_ALIAS]
+    wrapper.cursor = None  # type: ignore[method-assign, assignment]  # as SimpleTestCase does
+    try:
+        assert direct.call([TEXT]) is None
+    finally:
+        del wrapper.cursor
+
+
+def test_a_pipeline_of_somebody_else_is_left_alone():
+    keep(TEXT)
+    with connection.connection.pipeline():
+        answer = connection.connection.execute("SELECT 7")
+        assert direct.call([TEXT]) is None
+        assert answer.fetchone() == (7,)
+
+
+def test_a_nul_is_refused_and_not_cut_off():
+    keep(TEXT)
+    assert direct.call([TEXT._replace(parameters=["a\0b"])]) is None
+    with pytest.raises((DatabaseError, ValueError), match="NUL"):
+        run_together([TEXT._replace(parameters=["a\0b"])])
+
+
+def test_many_that_fail_in_a_transaction_leave_it_whole():
+    for _ in range(kept.WORTH_KEEPING):
+        enqueue_many([NewJob("test.noop")])
+    with transaction.atomic():
+        enqueue("test.noop")
+        with connection.cursor() as cursor:
+            cursor.execute("DEALLOCATE ALL")
+        with pytest.raises(DatabaseError):
+            enqueue_many([NewJob("test.noop")])
+        enqueue("test.noop")
+    assert Job.objects.count() == kept.WORTH_KEEPING + 2
 
 
 async def refused_in_an_event_loop() -> None:

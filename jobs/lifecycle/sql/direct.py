@@ -5,7 +5,7 @@ another type) nothing is called here, and the statements go the usual way.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -20,9 +20,11 @@ from jobs.lifecycle.sql.kept import Shelf, may_keep, shelves
 try:
     from psycopg import errors, pq
     from psycopg.adapt import Transformer
-    from psycopg.generators import fetch_many
-except ImportError:
-    pass  # no PostgreSQL here: nothing is ever kept
+    from psycopg.generators import fetch_many, send
+
+    DRIVER_IS_KNOWN = True
+except ImportError:  # there is none, or another one than this was written for
+    DRIVER_IS_KNOWN = False
 
 Call = tuple[bytes, list[bytes | None]]  # a statement's name, and its values as text
 
@@ -31,8 +33,11 @@ Call = tuple[bytes, list[bytes | None]]  # a statement's name, and its values as
 def call(statements: Sequence[Bound], *, begins: bool = False) -> list[Done] | None:
     """What became of them, or None where they have to go the usual way; `begins` as in `kept.execute`."""
     wrapper = connections[DEFAULT_DB_ALIAS]  # looked up once: through `django.db.connection` it would be each time
-    has_session = wrapper.vendor == "postgresql" and wrapper.connection is not None
-    shelf = shelves.get(wrapper.connection) if has_session else None
+    if not DRIVER_IS_KNOWN or wrapper.vendor != "postgresql" or is_watched(wrapper):
+        return None
+    wrapper.close_if_health_check_failed()  # as a cursor does
+    wrapper.ensure_connection()
+    shelf = shelves.get(wrapper.connection)
     calls = calls_of(statements, shelf) if shelf else None
     if shelf is None or calls is None or not is_free(wrapper) or not all(may_keep(each, begins) for each in statements):
         return None
@@ -43,17 +48,31 @@ def call(statements: Sequence[Bound], *, begins: bool = False) -> list[Done] | N
     except DatabaseError as error:
         shelf.forget_if_gone(error)
         raise
-    except BaseException:  # Ctrl-C, or a signal's: who comes next must not be given the rest of these answers
-        wrapper.close()
-        raise
+    finally:
+        leave_nothing_unread(wrapper)
+
+
+def is_watched(wrapper: BaseDatabaseWrapper) -> bool:
+    """Whether somebody wants to see each statement, or has replaced its cursor, as tests do to forbid them all."""
+    return bool(wrapper.execute_wrappers or wrapper.queries_logged or "cursor" in vars(wrapper))
 
 
 def is_free(wrapper: BaseDatabaseWrapper) -> bool:
-    """Whether nobody looks at each statement, and no transaction has to begin with these."""
-    if wrapper.execute_wrappers or wrapper.queries_logged:
-        return False
+    """Whether no transaction has to begin with these, and no other answers are awaited."""
     driver: Any = wrapper.connection
-    return bool(driver.autocommit or driver.pgconn.transaction_status == pq.TransactionStatus.INTRANS)
+    begun = driver.autocommit or driver.pgconn.transaction_status == pq.TransactionStatus.INTRANS
+    return bool(begun and driver.pgconn.pipeline_status == pq.PipelineStatus.OFF)
+
+
+def leave_nothing_unread(wrapper: BaseDatabaseWrapper) -> None:
+    """Who was interrupted, or lost its server, has answers to come: they must not be given to who comes next."""
+    driver: Any = wrapper.connection
+    if driver is not None and driver.pgconn.status == pq.ConnStatus.OK:
+        if driver.pgconn.pipeline_status == pq.PipelineStatus.OFF:
+            return
+        driver.close()  # and not back into a pool
+    if driver is not None:
+        wrapper.close()
 
 
 def calls_of(statements: Sequence[Bound], shelf: Shelf) -> list[Call] | None:
@@ -63,9 +82,12 @@ def calls_of(statements: Sequence[Bound], shelf: Shelf) -> list[Call] | None:
         if name is None:
             return None
         try:
-            calls.append((name.encode(), [AS_TEXT[type(value)](value) for value in statement.parameters]))
+            values = [AS_TEXT[type(value)](value) for value in statement.parameters]
         except KeyError:
             return None
+        if any(value and b"\0" in value for value in values):
+            return None  # it would end there: the driver refuses it
+        calls.append((name.encode(), values))
     return calls
 
 
@@ -76,19 +98,30 @@ def exchange(driver: Any, calls: Sequence[Call]) -> list[Done]:
         for name, values in calls:
             driver.pgconn.send_query_prepared(name, values)
         driver.pgconn.pipeline_sync()
-        results = [driver.wait(fetch_many(driver.pgconn))[0] for _ in (*calls, "and the end of them")]
+        driver.wait(send(driver.pgconn))  # a socket takes only so much at once
+        results = list(answers(driver, len(calls)))
         driver.pgconn.exit_pipeline_mode()
+    for result in results:
+        if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
+            raise errors.error_from_result(result, encoding="utf-8")
     reader = Transformer(driver)
-    return [done(result, reader) for result in results[:-1]]
+    return [done(result, reader) for result in results]
+
+
+def answers(driver: Any, number: int) -> Iterator[Any]:
+    """One for each statement, and one more where they cannot be committed."""
+    for _ in range(number + 2):
+        [result, *_] = driver.wait(fetch_many(driver.pgconn))
+        if result.status == pq.ExecStatus.PIPELINE_SYNC:
+            return
+        yield result
 
 
 def done(result: Any, reader: Any) -> Done:
-    if result.status == pq.ExecStatus.TUPLES_OK:
-        reader.set_pgresult(result)
-        return Done(result.ntuples, reader.load_rows(0, result.ntuples, tuple))
     if result.status == pq.ExecStatus.COMMAND_OK:
         return Done(result.command_tuples or 0, [])
-    raise errors.error_from_result(result, encoding="utf-8")
+    reader.set_pgresult(result)
+    return Done(result.ntuples, reader.load_rows(0, result.ntuples, tuple))
 
 
 def as_array(values: Sequence[Any]) -> bytes:
