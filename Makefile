@@ -116,8 +116,8 @@ PROCESSES_ON_SQLITE := tests/worker/test_runworker.py tests/worker/test_sharing.
 repeat: $(READY) ## the tests with real worker processes, TIMES=20 times in a row (an hour)
 	@for number in $$(seq $${TIMES:-20}); do \
 	  echo "run $$number"; \
-	  DEBUG=1 $(BIN)/python -m tests.engines postgres -n 3 --dist loadfile tests/worker tests/faults || exit 1; \
-	  DEBUG=1 $(BIN)/python -m tests.engines sqlite -n 3 --dist loadfile $(PROCESSES_ON_SQLITE) || exit 1; \
+	  DEBUG=1 $(BIN)/python -m tests.engines postgres -n 4 --dist worksteal tests/worker tests/faults || exit 1; \
+	  DEBUG=1 $(BIN)/python -m tests.engines sqlite -n 4 --dist worksteal $(PROCESSES_ON_SQLITE) || exit 1; \
 	done
 
 soak: $(READY) ## the state machine with many more examples (minutes)

@@ -41,10 +41,9 @@ class Peer(DjangoAdapter):
             enqueue("bench.stamp", {"sent_ns": sent_ns})
 
     def enqueue_bulk(self, n: int) -> None:
-        from jobs import enqueue_many
-        from jobs.lifecycle.new_job import NewJob
+        from benchmarks.job_handlers import noop
 
-        enqueue_many(NewJob("bench.noop") for _ in range(n))
+        noop.enqueue_many({} for _ in range(n))
 
     def count_done(self) -> int:
         return int(self.mon.execute(DONE, (self.lo, self.hi)).fetchone()[0])

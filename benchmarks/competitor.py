@@ -98,7 +98,7 @@ class Competitor:
     @property
     def environment(self) -> dict[str, str]:
         return {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name != "LOG_LEVEL"},  # a user's log is as it is
             "DATABASE_URL": self.url,
             "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
             "BENCH_STAMPS": str(self.stamps),
