@@ -47,9 +47,16 @@ def test_what_is_said_is_heard_whether_or_not_there_was_room(ends: tuple[Speaker
     stop = Stop(ClaimRef(1, uuid4()), Reason.LOST, force=True)
     speaker.say(stop)
     assert heard(theirs, 1) == [stop]
-    for number in range(200):  # more than a socket holds, and nobody listens: it would wait for ever
-        speaker.say(reply(number, ROOM if number % 3 else 10))
-    speaker.say(reply(200, 2 * ROOM))
+
+    def say_more_than_a_socket_holds() -> None:
+        for number in range(200):
+            speaker.say(reply(number, ROOM if number % 3 else 10))
+        speaker.say(reply(200, 2 * ROOM))
+
+    saying = threading.Thread(target=say_more_than_a_socket_holds, daemon=True)
+    saying.start()
+    saying.join(TIMEOUT)
+    assert not saying.is_alive()  # though nobody listens
     assert [order.number for order in heard(theirs, 201)] == list(range(201))
 
 

@@ -12,7 +12,6 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.utils.asyncio import async_unsafe
 
 from jobs.lifecycle.sql.bound import Bound, Done
 from jobs.lifecycle.sql.kept import Shelf, may_keep, shelves
@@ -29,7 +28,6 @@ except ImportError:  # there is none, or another one than this was written for
 Call = tuple[bytes, list[bytes | None]]  # a statement's name, and its values as text
 
 
-@async_unsafe
 def call(statements: Sequence[Bound], *, begins: bool = False) -> list[Done] | None:
     """What became of them, or None where they have to go the usual way; `begins` as in `kept.execute`."""
     wrapper = connections[DEFAULT_DB_ALIAS]  # looked up once: through `django.db.connection` it would be each time
