@@ -95,6 +95,11 @@ class Enqueuer(Generic[P]):
         """Store a job for each of these arguments by name: all or none, in few round trips. Takes a generator."""
         if Door.enqueue_each is None:
             raise NoQueue(kind=self.kind)
+        if isinstance(arguments, (str, bytes, Mapping)) or not isinstance(arguments, Iterable):
+            raise InvalidInput(
+                f"enqueue_many() of {self.kind!r} takes a list, or a generator, with a dictionary of arguments for each "
+                f"job, not {type(arguments).__name__}; for one job there is enqueue()."
+            )
         return Door.enqueue_each(self.kind, arguments, **self.options)
 
     def payload(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,9 +47,7 @@ class Checker:
     def check(self, new: NewJob) -> CheckedJob:
         kind = self.kind_of(new)
         terms = self.terms_of(new, kind)
-        payload = check_payload(new.payload, self._largest)
-        if not new.allow_unknown:  # then its handler is another machine's, whatever is registered here
-            check_arguments(kind or registry.get(new.kind), new.payload)
+        payload = self.check_payload(new, kind, new.payload)
         if self.has_payload_alone(new, terms):
             return CheckedJob(terms, payload)
         return CheckedJob(
@@ -69,15 +67,14 @@ class Checker:
         terms = self.terms_of(new, kind)
         if not self.has_payload_alone(new, terms):
             return lambda payload: self.check(replace(new, payload=payload))
-        largest = self._largest
+        return lambda payload: CheckedJob(terms, self.check_payload(new, kind, payload))
 
-        def checked(payload: Any) -> CheckedJob:
-            text = check_payload(payload, largest)
-            if not new.allow_unknown:
-                check_arguments(kind or registry.get(new.kind), payload)
-            return CheckedJob(terms, text)
-
-        return checked
+    def check_payload(self, new: NewJob, kind: Kind | None, payload: Any) -> str:
+        """As JSON, if both databases can store it and the handler takes it."""
+        text = check_payload(payload, self._largest)
+        if not new.allow_unknown:  # then its handler is another machine's, whatever is registered here
+            check_arguments(kind or registry.get(new.kind), payload)
+        return text
 
     def has_payload_alone(self, new: NewJob, terms: Terms) -> bool:
         """Whether it says nothing else of its own, and nothing is made of its payload."""

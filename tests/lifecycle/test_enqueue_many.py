@@ -125,6 +125,12 @@ def test_of_many_of_a_kind_one_that_is_wrong_keeps_all_out(each, arguments, opti
     assert not Job.objects.exists()
 
 
+@pytest.mark.parametrize("arguments", [None, 7, "n", {"n": 1}])
+def test_what_is_no_list_of_arguments_is_refused_in_so_many_words(each, arguments):
+    with pytest.raises(InvalidInput, match="a dictionary of arguments for each job"):
+        each.enqueue_many(arguments)
+
+
 def test_many_of_a_kind_may_each_have_a_key_of_their_payload(each):
     first = each.using(unique="active").enqueue_many([{"n": 1}, {"n": 2}, {"n": 1}])
     assert (len(first.created), list(first.met)) == (2, [first.created[0]])

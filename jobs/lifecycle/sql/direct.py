@@ -64,12 +64,9 @@ def is_free(wrapper: BaseDatabaseWrapper) -> bool:
 
 def leave_nothing_unread(wrapper: BaseDatabaseWrapper) -> None:
     """Who was interrupted, or lost its server, has answers to come: they must not be given to who comes next."""
-    driver: Any = wrapper.connection
-    if driver is not None and driver.pgconn.status == pq.ConnStatus.OK:
-        if driver.pgconn.pipeline_status == pq.PipelineStatus.OFF:
-            return
-        driver.close()  # and not back into a pool
-    if driver is not None:
+    pgconn = wrapper.connection.pgconn
+    if pgconn.status != pq.ConnStatus.OK or pgconn.pipeline_status != pq.PipelineStatus.OFF:
+        wrapper.connection.close()  # and not back into a pool
         wrapper.close()
 
 
