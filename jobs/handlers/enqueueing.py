@@ -97,7 +97,7 @@ class Enqueuer(Generic[P]):
             raise NoQueue(kind=self.kind)
         if isinstance(arguments, (str, bytes, Mapping)) or not isinstance(arguments, Iterable):
             raise InvalidInput(
-                f"enqueue_many() of {self.kind!r} takes a list, or a generator, with a dictionary of arguments for each "
+                f"enqueue_many() of {self.kind!r} takes a list or generator, with a dictionary of arguments for each "
                 f"job, not {type(arguments).__name__}; for one job there is enqueue()."
             )
         return Door.enqueue_each(self.kind, arguments, **self.options)
