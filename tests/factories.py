@@ -164,6 +164,15 @@ def kept_counts() -> dict[tuple[str, str], int]:
     return {key: jobs for key, jobs in kept.items() if jobs}
 
 
+def noted_deltas() -> dict[tuple[str, ...], int]:
+    """What was noted of counts and of events, whether by one row or by two."""
+    noted: Counter[tuple[str, ...]] = Counter()
+    for queue, bucket, kind, event, jobs in QueueDelta.objects.values_list("queue", "bucket", "kind", "event", "jobs"):
+        noted[queue, bucket] += jobs if bucket else 0
+        noted[queue, kind, event] += jobs if event else 0
+    return {what: jobs for what, jobs in noted.items() if jobs}
+
+
 def age(seconds: float, *, outage: bool = False) -> None:
     """Let time pass: every moment in the database moves back by so much, one UPDATE per table.
 

@@ -37,9 +37,9 @@ class QueueTotal(models.Model):
 
 
 class QueueDelta(models.Model):
-    """Either a change of a count (it has a bucket), or something that happened to jobs (it has an event).
+    """A change of a count (it has a bucket), or something that happened to jobs (it has an event), or both.
 
-    Both are in one table, so that a transition writes them by one statement.
+    They are in one table, so that a transition writes them by one statement.
     """
 
     queue = models.CharField(max_length=100)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.models import Sum
 from django.test.utils import CaptureQueriesContext
 
 from jobs.durations import BOUNDS, class_of
@@ -18,7 +17,7 @@ from jobs.lifecycle.set_limit import Rules, set_limit
 from jobs.lifecycle.sql.tallying import class_of_age
 from jobs.models import Job, JobEvent, QueueDelta, Worker
 from jobs.states import EventName, LimitTarget, Status
-from tests.factories import age, claimed, make_job, make_worker, reload
+from tests.factories import age, claimed, make_job, make_worker, noted_deltas, reload
 from tests.in_full import sent_in_full
 
 pytestmark = pytest.mark.postgres
@@ -46,12 +45,11 @@ def traces(outcomes_of, monkeypatch, *, by_one_statement: bool) -> tuple[Any, ..
     worker = make_worker("w", slots=2)
     first, second, _ = (claimed(worker, make_job(queue=queue)) for queue in ("a", "b", "a"))
     answers = finish(outcomes_of(first, second))
-    deltas = QueueDelta.objects.values("queue", "bucket", "kind", "event").annotate(number=Sum("jobs"))
     return (
         [(answer.status, answer.refused, answer.repeated, answer.reason) for answer in answers],
         alike(Job.objects.order_by("id").values()),
         alike(JobEvent.objects.exclude(job_id=None).order_by("job_id", "id").values()),
-        sorted(map(str, deltas.order_by())),
+        noted_deltas(),
         Worker.objects.get(pk=worker.pk).status,
     )
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
-from django.db.models import F, Sum
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from jobs.handlers.base import ClaimRef, Outcome
@@ -21,7 +21,7 @@ from jobs.lock_waits import lock_waits_limited
 from jobs.models import Claim, Job, JobEvent, Limit, QueueDelta, Worker
 from jobs.selectors.clock import database_now
 from jobs.states import LimitTarget, Status, WorkerStatus
-from tests.factories import claimed, kept_counts, make_job, make_worker, real_counts, reload
+from tests.factories import claimed, kept_counts, make_job, make_worker, noted_deltas, real_counts, reload
 from tests.lifecycle.test_complete import alike
 from tests.lifecycle.test_wake_up import Ear, ear  # noqa: F401  a fixture
 
@@ -41,12 +41,11 @@ def traces(number: int, habit: Habit) -> tuple[Any, ...]:
     for place in range(3):
         make_job(payload={"place": place}, subject=f"no. {place}", max_runtime=9, priority=-place)
     jobs = claim(worker, limit=number, claim_id=claim_id, habit=habit)
-    deltas = QueueDelta.objects.values("queue", "bucket", "kind", "event").annotate(number=Sum("jobs"))
     return (
         [job._replace(claim=NO_CLAIM, enqueued_at="") for job in jobs],
         alike(Job.objects.order_by("id").values()),
         alike(JobEvent.objects.exclude(job_id=None).order_by("job_id", "id").values()),
-        sorted(map(str, deltas.order_by())),
+        noted_deltas(),
         list(Claim.objects.values_list("worker_id", flat=True)) == [worker.pk],
         {job.claim.claim_id for job in jobs} == {claim_id},
         Worker.objects.get(pk=worker.pk).status,

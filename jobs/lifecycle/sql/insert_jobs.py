@@ -75,8 +75,7 @@ SELECT ids{wake_up} FROM made
 """
 COUNTED = """counted AS (
     INSERT INTO {delta} (queue, bucket, kind, event, duration_class, jobs, seconds)
-    SELECT queue, '{pending}', '', '', {not_timed}, {jobs}, 0 FROM {new}
-    UNION ALL SELECT queue, '', kind, '{enqueued}', {not_timed}, {jobs}, 0 FROM {new}
+    SELECT queue, '{pending}', kind, '{enqueued}', {not_timed}, {jobs}, 0 FROM {new}
 )"""
 # Of so many that are alike one event tells: the first line of each one's history says no more than its row.
 MANY = 100

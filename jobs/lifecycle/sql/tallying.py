@@ -12,9 +12,8 @@ tallied AS (
     FROM moved GROUP BY 1, 2, 3
 ), counted AS (
     INSERT INTO {delta} (queue, bucket, kind, event, duration_class, jobs, seconds)
-    SELECT queue, '', kind, '{event}', duration_class, jobs, seconds FROM tallied
+    SELECT queue, '{entered}', kind, '{event}', duration_class, jobs, seconds FROM tallied
     UNION ALL SELECT queue, '{left}', '', '', {not_timed}, -SUM(jobs), 0 FROM tallied GROUP BY queue
-    UNION ALL SELECT queue, '{entered}', '', '', {not_timed}, SUM(jobs), 0 FROM tallied GROUP BY queue
 )"""
 
 
