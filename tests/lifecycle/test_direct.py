@@ -167,7 +167,8 @@ def test_what_is_gone_is_kept_anew():
     assert run_together([TEXT])[0].rows == [("a", "100 %")]
 
 
-def test_an_interrupted_call_leaves_no_answer_to_the_next():
+@pytest.mark.parametrize("before", [[], [TEXT]], ids=["alone", "with another"])
+def test_an_interrupted_call_leaves_no_answer_to_the_next(before):
     sleeps = Bound("SELECT pg_sleep(%s::float8), 'slept'", ["0"], ageless=True)
     keep(sleeps, TEXT)
     session = this_session()
@@ -178,14 +179,14 @@ def test_an_interrupted_call_leaves_no_answer_to_the_next():
     def interrupt(number, frame):
         raise Interrupted
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    usual = signal.signal(signal.SIGALRM, interrupt)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(Interrupted):
-            direct.call([sleeps._replace(parameters=["30"])])
+            direct.call([*before, sleeps._replace(parameters=["30"])])
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, usual)
     assert run_together([TEXT])[0].rows == [("a", "100 %")]
     terminate(session)  # it sleeps on
 
@@ -241,10 +242,11 @@ def refused_at_commit() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("refused_at_commit")
-def test_an_error_of_the_commit_is_told_and_the_next_call_gets_its_own_answer():
+@pytest.mark.parametrize("before", [[], [TEXT]], ids=["alone", "with another"])
+def test_an_error_of_the_commit_is_told_and_the_next_call_gets_its_own_answer(before):
     keep(NEW_QUEUE, TEXT)
     with pytest.raises(OperationalError, match="too late") as refused:
-        direct.call([NEW_QUEUE])
+        direct.call([*before, NEW_QUEUE])
     assert is_transient(refused.value)
     assert direct.call([TEXT]) == [(1, [("a", "100 %")])]
     assert scalar("SELECT count(*) FROM jobs_queue") == 0

@@ -22,6 +22,7 @@ MUTANTS = [
     Mutant(
         "direct: answers left unread", DIRECT, "        leave_nothing_unread(wrapper)", "        pass", TESTS, POSTGRES
     ),
+    Mutant("direct: one call's answer left unread", DIRECT, "if at_work or ", "if ", TESTS, POSTGRES),
     Mutant(
         "direct: names as they are",
         DIRECT,
