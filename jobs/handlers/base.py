@@ -208,10 +208,14 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Orders:
-    """What a heartbeat brings back: jobs to cancel, claims that are lost, and whether to stop claiming."""
+    """What a heartbeat brings back: jobs to cancel, claims that are lost, and whether to stop claiming.
+
+    What is `unrenewed` is held, but somebody had its row locked: its lease ends when it would have without this beat.
+    """
 
     cancel: tuple[ClaimRef, ...] = ()
     lost: tuple[ClaimRef, ...] = ()
+    unrenewed: tuple[ClaimRef, ...] = ()
     drain: bool = False
     disabled: bool = False
 

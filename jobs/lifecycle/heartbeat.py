@@ -35,33 +35,39 @@ def heartbeat(
     The worker's own beat is committed first: whatever holds one of its jobs, it counts as alive.
     """
     worker = beat(worker_id, capabilities, metadata, version)
-    held = renew(worker_id, claims)
+    renewed, skipped = renew(worker_id, claims)
+    held = renewed | skipped
     return Orders(
         cancel=tuple(ref for ref, job in held.items() if job.cancel_requested_at),
         lost=tuple(claim for claim in claims if claim not in held),
+        unrenewed=tuple(skipped),
         drain=worker.drain_requested,
         disabled=worker.status == WorkerStatus.DISABLED,
     )
 
 
+Held = dict[ClaimRef, LockedJob]
+
+
 @transactional
-def renew(worker_id: UUID, claims: Collection[ClaimRef]) -> dict[ClaimRef, LockedJob]:
+def renew(worker_id: UUID, claims: Collection[ClaimRef]) -> tuple[Held, Held]:
     """Renew what is listed and held; what is held and not listed is counted: nobody may be working on it.
 
-    A row that somebody else has locked is left for the next beat, so that one held row costs no other its lease.
+    Returns what was renewed, and what is held but was skipped: a row that somebody else has locked is left for the
+    next beat, so that it costs no other its lease.
     """
     listed = set(claims)
     locked = {ref_of(job): job for job in starmap(LockedJob, locked_jobs().rows(worker=worker_id))}
-    renewed = [job.pk for ref, job in locked.items() if ref in listed]
+    renewed = {ref: job for ref, job in locked.items() if ref in listed}
     unlisted = [job.pk for ref, job in locked.items() if ref not in listed]
     if renewed:
-        renewal().run(ids=renewed)
+        renewal().run(ids=[job.pk for job in renewed.values()])
     if unlisted:
         Job.objects.with_ids(unlisted).update(unlisted_beats=F("unlisted_beats") + 1)
-    if listed <= locked.keys():
-        return {ref: locked[ref] for ref in listed}
+    if listed == renewed.keys():
+        return renewed, {}
     as_committed = {ref_of(job): job for job in starmap(LockedJob, running_jobs().rows(worker=worker_id))}
-    return {ref: job for ref, job in as_committed.items() if ref in listed}
+    return renewed, {ref: job for ref, job in as_committed.items() if ref in listed - renewed.keys()}
 
 
 def running() -> JobQuerySet:

@@ -138,7 +138,7 @@ ANSWERED = Record(
 ANSWER: Codec[Answer] = Codec(encode_answer, decode_answer)
 ANSWERS = list_of(ANSWER)
 
-ORDERS = Record(Orders, cancel=CLAIMS, lost=CLAIMS, drain=FLAG, disabled=FLAG)
+ORDERS = Record(Orders, cancel=CLAIMS, lost=CLAIMS, unrenewed=CLAIMS, drain=FLAG, disabled=FLAG)
 
 SPAWN = Record(Spawn, kind=TEXT, payload=STORED, key=optional(TEXT), options=OPTIONS)
 WISH = Record(Wish, spawn=list_of(SPAWN))
@@ -153,6 +153,7 @@ LOOK = Record(
     isolated_kinds=map_of(WHOLE),
     isolated_limit=optional(WHOLE),
     kinds=list_of(TEXT),
+    completed_there=list_of(TEXT),
     wait=NUMBER,
 )
 LOOKED = Record(Looked, jobs=list_of(CLAIMED_JOB), reason=TEXT, next_due_in=optional(NUMBER))

@@ -28,7 +28,10 @@ class ClaimOrder:
 
 @dataclass(frozen=True)
 class Look:
-    """A look for work by a worker that can run `kinds`; where there is none, the answer waits for it, in seconds."""
+    """A look for work by a worker that can run `kinds`; where there is none, the answer waits for it, in seconds.
+
+    To a completion of the kinds that are `completed_there` there is more than a result: the server must know them.
+    """
 
     claim_id: UUID
     queues: Sequence[str]
@@ -36,6 +39,7 @@ class Look:
     isolated_kinds: Mapping[str, int] = field(default_factory=dict)
     isolated_limit: int | None = None
     kinds: Sequence[str] = ()
+    completed_there: Sequence[str] = ()
     wait: float = 0.0
 
     @property

@@ -13,6 +13,7 @@ from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
 
 logger = logging.getLogger("jobs.worker")
+SOONER = 0.25  # of the usual pause, where somebody had the row of a job locked
 
 
 class Heartbeat(Repeating):
@@ -21,9 +22,10 @@ class Heartbeat(Repeating):
     ) -> None:
         super().__init__("heartbeat", client)
         self.ledger, self.on_orders, self.tally = ledger, on_orders, tally
+        self._renewed_all = True
 
     def pause(self) -> float:
-        return self.client.heartbeat_interval
+        return self.client.heartbeat_interval * (1 if self._renewed_all else SOONER)
 
     def steps(self) -> Sequence[Callable[[], None]]:
         return (self.beat,)
@@ -36,5 +38,6 @@ class Heartbeat(Repeating):
             logger.error("this worker's row is gone; registering anew")
             self.client.register()
             orders = Orders(lost=tuple(claims))
-        self.ledger.renewed(set(claims).difference(orders.lost), began)
+        self.ledger.renewed(set(claims).difference(orders.lost, orders.unrenewed), began)
+        self._renewed_all = not orders.unrenewed
         self.on_orders(orders)

@@ -93,7 +93,11 @@ class HttpClient:
     def _claim(self, order: ClaimOrder) -> list[ClaimedJob]:
         told = {field.name: getattr(order, field.name) for field in fields(order)}
         del told["is_routine"]  # to the server a look is a look
-        look = Look(**told, kinds=sorted(kind.name for kind in registry))
+        look = Look(
+            **told,
+            kinds=sorted(kind.name for kind in registry),
+            completed_there=sorted(kind.name for kind in registry if kind.has_completion),
+        )
         try:
             answer = self._call("POST", "claim", codecs.LOOK.encode(look))
         except WorkerDisabled:

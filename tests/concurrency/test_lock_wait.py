@@ -1,6 +1,8 @@
 """A row lock that somebody holds keeps a worker waiting, but never for good."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -9,11 +11,14 @@ from psycopg import IsolationLevel
 
 from jobs import lock_waits
 from jobs.db import is_passing
-from jobs.handlers.base import Report
+from jobs.handlers.base import Orders, Report
 from jobs.lifecycle import hooks
 from jobs.lifecycle.claim import claim
 from jobs.models import Job
 from jobs.worker import database_client
+from jobs.worker.heartbeat import Heartbeat
+from jobs.worker.ledger import NEVER, Ledger
+from jobs.worker.options import WorkerTally
 from jobs.worker.queue_client import QueueUnavailable
 from tests.concurrency.threads import Running, scalar
 from tests.factories import make_job
@@ -40,21 +45,44 @@ def hold_row(job_id: int, held: threading.Event, let_go: threading.Event) -> Non
         connection.close()
 
 
-def test_a_report_gives_up_waiting_and_passes_once_the_row_is_free(client):
-    job = make_job()
-    held_claim = claim(client.worker)[0].claim
+@contextmanager
+def row_held(job_id: int) -> Iterator[None]:
     held, let_go = threading.Event(), threading.Event()
-    holder = threading.Thread(target=hold_row, args=(job.pk, held, let_go))
+    holder = threading.Thread(target=hold_row, args=(job_id, held, let_go))
     holder.start()
     try:
         assert held.wait(30)
-        with pytest.raises(QueueUnavailable, match="lock timeout"):
-            client.report(Report(held_claim, progress=40))
+        yield
     finally:
         let_go.set()
         holder.join(30)
+
+
+def test_a_report_gives_up_waiting_and_passes_once_the_row_is_free(client):
+    job = make_job()
+    held_claim = claim(client.worker)[0].claim
+    with row_held(job.pk), pytest.raises(QueueUnavailable, match="lock timeout"):
+        client.report(Report(held_claim, progress=40))
     client.report(Report(held_claim, progress=50))
     assert Job.objects.get(pk=job.pk).progress == 50
+
+
+def test_a_beat_that_finds_a_row_locked_does_not_count_as_a_renewal_of_its_lease(client):
+    free, locked = make_job(), make_job()
+    jobs = {job.id: job for job in claim(client.worker, limit=2)}
+    ledger, brought = Ledger(), []
+    ledger.add(jobs.values(), NEVER)
+    pulse = Heartbeat(client, ledger, brought.append, WorkerTally())
+    with row_held(locked.pk):
+        pulse.beat()
+        assert brought.pop() == Orders(unrenewed=(jobs[locked.pk].claim,))
+        assert ledger.lease_ends_at(jobs[free.pk]) > NEVER
+        assert ledger.lease_ends_at(jobs[locked.pk]) == NEVER
+        assert pulse.pause() < client.heartbeat_interval
+    pulse.beat()
+    assert brought == [Orders()]
+    assert ledger.lease_ends_at(jobs[locked.pk]) > NEVER
+    assert pulse.pause() == client.heartbeat_interval
 
 
 def limit() -> str:

@@ -6,7 +6,7 @@ ACCESS, WHO, BUDGETS = (f"jobs/api/worker/{name}.py" for name in ("access", "aut
 OWNS, WORKERS, KEYS = (f"jobs/lifecycle/{name}.py" for name in ("ownership", "remote_workers", "worker_keys"))
 GRACE, LINE, TAKE = (f"jobs/lifecycle/{name}.py" for name in ("grace", "line", "call_budget"))
 SPAWN = "jobs/lifecycle/spawn.py"
-EDGE, BEATS = "jobs/api/worker/asgi.py", "jobs/api/worker/beating.py"
+EDGE, BEATS, GIVES = (f"jobs/api/worker/{name}.py" for name in ("asgi", "beating", "claiming"))
 SILENT, CAME_UP = "if silent_for < patience else None", "if silent_from is not None and up_for"
 CALLS, STARTS, LIMITS, GRACES, KEYED, WAITS = (
     (f"tests/api/worker/test_{name}.py",) for name in ("calls", "processes", "limits", "grace", "keys", "waiting")
@@ -29,6 +29,8 @@ MUTANTS = [
     Mutant("spawn: any option", SPAWN, "NOT_REMOTE.intersection(order.options)", "[]", CALLS),
     Mutant("spawn: who calls is believed", "jobs/api/worker/job_calls.py", ", remote=True", "", CALLS),
     Mutant("worker: kinds it cannot run", LINE, "    if choosy:", "    if False:", CALLS),
+    Mutant("worker: hooks that are unknown here", GIVES, "not (more or registry.broken())", "True", CALLS),
+    Mutant("worker: hooks that may be unknown here", GIVES, "(more or registry.broken())", "more", CALLS),
     Mutant("limit: each process for itself", TAKE, "limit - budget.taken", "limit", LIMITS),
     Mutant("limit: wrong keys for ever", WHO, "conf.WORKER_WRONG_KEYS", "0", LIMITS),
     Mutant("grace: not while the API is silent", GRACE, SILENT, "if False else None", GRACES),

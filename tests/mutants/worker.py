@@ -1,6 +1,6 @@
 """Mutations of what a worker settles by itself: whether a job begins or is called back, and what it says last."""
 
-from tests.mutants.mutant import POSTGRES, Mutant
+from tests.mutants.mutant import POSTGRES, Mutant, races
 
 BOARD, RECALLS = "jobs/worker/board.py", ("tests/worker/test_board.py",)
 CLERK, TELLS = "jobs/worker/clerk.py", ("tests/worker/test_clerk.py",)
@@ -18,6 +18,14 @@ MUTANTS = [
         "taken = {place for place in asked if self._marks[place] == WAITS}",
         "taken = set(asked)",
         RECALLS,
+    ),
+    Mutant(
+        "heartbeat: what it could not renew is renewed",
+        "jobs/worker/heartbeat.py",
+        "orders.lost, orders.unrenewed",
+        "orders.lost",
+        races("lock_wait"),
+        POSTGRES,
     ),
     Mutant(
         "clerk: signs off before all is told",

@@ -72,7 +72,10 @@ def test_a_look_names_the_kinds_that_it_can_run_and_brings_when_the_next_is_due(
     site.answers["claim"] = [Told({"jobs": [], "next_due_in": 2.5})]
     assert client.claim(order()) == []
     assert client.next_due_in() == 2.5
-    assert "test.noop" in site.requests[-1].json["kinds"]
+    told = site.requests[-1].json
+    assert "test.noop" in told["kinds"]
+    assert "videos.transcode" in told["completed_there"]
+    assert "test.noop" not in told["completed_there"]
 
 
 def test_a_disabled_worker_finds_nothing(site: Site, client: HttpClient):

@@ -1,5 +1,6 @@
 """Claims: jobs for a worker now, or as soon as there are some, or the reason why there are none."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest
@@ -14,6 +15,7 @@ from jobs.api.worker.wire import answer, told_with
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
 from jobs.handlers.base import ClaimedJob
+from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle.claim import claim as claim_jobs
 from jobs.lifecycle.heartbeat import beat
 from jobs.lifecycle.new_job import check_queue, check_text
@@ -40,7 +42,10 @@ def claim(request: HttpRequest, sent: schemas.Look) -> Any:
         raise ApiError(403, Code.DISABLED, f"Worker {worker} is disabled; manage.py enable_worker lets it work again.")
     if why := unfit(worker, look):
         return answer(LOOKED.encode(messages.Looked(reason=why)))
-    jobs = taken(worker, look)
+    kinds = completable(look)
+    if look.kinds and not kinds:
+        return answer(LOOKED.encode(messages.Looked(reason=cannot_complete(look))))
+    jobs = taken(worker, look, kinds)
     if jobs:
         return answer(LOOKED.encode(messages.Looked(jobs)))
     if hold(request, look.queues, min(look.wait, conf.CLAIM_WAIT)):
@@ -50,11 +55,11 @@ def claim(request: HttpRequest, sent: schemas.Look) -> Any:
 
 
 def checked(look: messages.Look) -> messages.Look:
-    if max(len(look.queues), len(look.kinds), len(look.isolated_kinds)) > MOST_NAMES:
+    if max(len(look.queues), len(look.kinds), len(look.completed_there), len(look.isolated_kinds)) > MOST_NAMES:
         raise InvalidInput(f"A claim names at most {MOST_NAMES} queues and kinds.")
     for queue in look.queues:
         check_queue(queue)
-    for kind in look.kinds:
+    for kind in (*look.kinds, *look.completed_there):
         check_text("kind", kind, 100)
     return look
 
@@ -70,7 +75,29 @@ def unfit(worker: Worker, look: messages.Look) -> str:
     return ""
 
 
-def taken(worker: Worker, look: messages.Look) -> list[ClaimedJob]:
+def completable(look: messages.Look) -> list[str]:
+    """Of the kinds that the worker can run, those whose jobs this process can complete, hooks and all; none: all.
+
+    A kind that is unknown here has no hook, unless its worker says so, or it is of a module that cannot be imported.
+    """
+    if not look.kinds:
+        return registry.claimable()
+    with_more = set(look.completed_there)
+    return [name for name in look.kinds if can_complete(registry.find(name), more=name in with_more)]
+
+
+def can_complete(kind: Kind | None, *, more: bool) -> bool:
+    return kind.has_completion or not more if kind else not (more or registry.broken())
+
+
+def cannot_complete(look: messages.Look) -> str:
+    why = "; ".join(f"{module} ({error})" for module, error in registry.broken().items())
+    return f"this server cannot complete jobs of {', '.join(look.kinds[:5])}: " + (
+        f"it could not import {why}" if why else "it does not know what their completion takes"
+    )
+
+
+def taken(worker: Worker, look: messages.Look, kinds: Sequence[str]) -> list[ClaimedJob]:
     if worker.status == WorkerStatus.OFFLINE:
         beat(worker.pk)  # who claims lives
     return claim_jobs(
@@ -80,5 +107,5 @@ def taken(worker: Worker, look: messages.Look) -> list[ClaimedJob]:
         look.claim_id,
         isolated_kinds=look.isolated_kinds,
         isolated_limit=look.isolated_limit,
-        kinds=look.kinds,
+        kinds=kinds,
     )

@@ -141,6 +141,9 @@ class Orders(Schema):
 
     cancel: list[ClaimName] = Field([], description="Stop these, and hand them in as cancelled.")
     lost: list[ClaimName] = Field([], description="Stop these, and publish nothing: they are not yours any more.")
+    unrenewed: list[ClaimName] = Field(
+        [], description="Still yours, but not renewed: count their lease from an earlier beat, and beat again soon."
+    )
     drain: bool = Field(False, description="Finish what runs, claim nothing more, exit.")
     disabled: bool = Field(False, description="Stop what runs and hand it back; claim nothing until enabled.")
 
@@ -165,6 +168,10 @@ class Look(Schema):
     queues: list[StrictStr] = Field([], description="In the order they are served; empty: all.")
     limit: StrictInt = Field(1, description="How many jobs at most: 1 to 1000.")
     kinds: list[StrictStr] = Field([], description="What it can run; empty: whatever this server's version has.")
+    completed_there: list[StrictStr] = Field(
+        [],
+        description="Those whose completion has more to it on the server: it gives out none that it cannot complete.",
+    )
     isolated_kinds: dict[str, StrictInt] = Field(
         {}, description="Those that must begin at once, with the slots they take."
     )

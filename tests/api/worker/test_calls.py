@@ -1,5 +1,6 @@
 """The calls of a remote worker: each does what its verb does, may be repeated, and touches its own jobs alone."""
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ from django.test import Client
 
 from jobs.api.worker import beating
 from jobs.handlers.base import Report
+from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle import spawn as spawning
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.queues import pause
@@ -24,6 +26,7 @@ from tests.factories import age, claimed, events_of, lease_end, make_job, make_w
 
 pytestmark = pytest.mark.django_db
 NOBODY = str(uuid4())
+NOT_FOR_THIS_WORKER = "what waits is not for this worker, or others were first"
 
 
 @pytest.fixture
@@ -283,7 +286,7 @@ def test_a_claim_says_why_it_brings_nothing(box: Machine):
     pause("media")
     assert box.claim().json()["reason"] == "queue media is paused"
     make_job(queue="mail", kind="test.other", allow_unknown=True)
-    assert box.claim().json()["reason"] == "what waits is not for this worker, or others were first"
+    assert box.claim().json()["reason"] == NOT_FOR_THIS_WORKER
     drain(box.worker_id)
     assert box.claim().json()["reason"] == "the worker is draining"
 
@@ -293,6 +296,35 @@ def test_a_worker_is_given_only_kinds_it_can_run(box: Machine):
     job = make_job()
     assert box.claimed(job)
     assert box.claim(kinds=["test.new"]).json()["jobs"][0]["kind"] == "test.new"
+
+
+def test_what_this_server_cannot_complete_is_left_to_one_that_can(box: Machine, monkeypatch: pytest.MonkeyPatch):
+    """A hook of a kind that it does not know would be passed by in silence."""
+    make_job(kind="test.new", allow_unknown=True, priority=5)
+    more = {"completed_there": ["test.new"]}
+    told = box.claim(kinds=["test.new"], **more).json()
+    assert told == {
+        "reason": "this server cannot complete jobs of test.new: it does not know what their completion takes"
+    }
+    assert box.claim(kinds=["test.new", "test.noop"], **more).json()["reason"] == NOT_FOR_THIS_WORKER
+    monkeypatch.setitem(registry._broken, "shop.job_handlers", ImportError("No module named 'torch'"))
+    assert "it could not import shop.job_handlers (ImportError: No" in box.claim(kinds=["test.new"]).json()["reason"]
+    job = make_job()
+    assert box.claim(kinds=["test.new", "test.noop"]).json()["jobs"][0]["claim"]["job_id"] == job.pk
+
+
+@pytest.fixture
+def hooked() -> Iterator[Kind]:
+    kind = Kind("test.hooked", lambda context, **payload: None, on_complete=lambda job, result: None)
+    registry.add(kind)
+    yield kind
+    registry.remove(kind.name)
+
+
+def test_what_it_can_complete_is_given_out(box: Machine, hooked: Kind):
+    job = make_job(kind=hooked.name)
+    taken = box.claim(kinds=[hooked.name], completed_there=[hooked.name]).json()["jobs"]
+    assert [each["claim"]["job_id"] for each in taken] == [job.pk]
 
 
 def test_a_worker_of_another_version_is_told_and_must_say_what_it_can_run(settings):
