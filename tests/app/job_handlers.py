@@ -59,6 +59,15 @@ def chatty(ctx: Context, history: str, gate: str) -> None:
         time.sleep(0.005)
 
 
+@handler("app.saving")
+def saving(ctx: Context, history: str, gate: str) -> None:
+    """Says how far it is, and waits until that is stored."""
+    note(history, "start", ctx)
+    ctx.progress(50)
+    ctx.checkpoint({"half": True})
+    note(history, "end", ctx)
+
+
 @handler("app.flaky")
 def flaky(ctx: Context, history: str, gate: str, works_at: int) -> str:
     note(history, "start", ctx)

@@ -1,7 +1,6 @@
-"""Every fault has its id, its promise, and tests that exist and run on one engine at least."""
+"""Every fault has its id, its promise, and tests that exist; that they ran, `tests.engines` sees to."""
 
 import os
-import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.fault_table import not_among, rows, tests_by_fault
+
 ROOT = Path(__file__).resolve().parents[2]
-ROW = re.compile(r"^\| (F\d\d) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 ENGINES = ("", "postgres://nobody@127.0.0.1:1/none")  # nothing is run: nobody connects
-
-
-def rows() -> list[tuple[str, str, str, str]]:
-    return ROW.findall((ROOT / "docs" / "reliability.md").read_text())
 
 
 def collected(files: list[str], database: str) -> set[str]:
@@ -36,11 +32,10 @@ def test_ids_are_numbered_without_a_gap():
 
 
 @pytest.mark.once
-def test_every_fault_has_tests_and_they_are_run():
-    named = {number: set(re.findall(r"`([^`]+)`", tests)) for number, _, _, tests in rows()}
+def test_every_fault_has_tests_and_they_are_there():
+    named = tests_by_fault()
     assert all(named.values())
     files = sorted({f"tests/{test.partition('::')[0]}" for tests in named.values() for test in tests})
     with ThreadPoolExecutor() as pool:
-        runs = set().union(*pool.map(partial(collected, files), ENGINES))
-    missing = {number: tests - runs for number, tests in named.items() if tests - runs}
-    assert missing == {}
+        there = set().union(*pool.map(partial(collected, files), ENGINES))
+    assert not_among(there) == {}

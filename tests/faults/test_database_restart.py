@@ -19,7 +19,8 @@ JOBS, RESTARTS = 300, 3
 TIMEOUT = 60.0
 ENQUEUE = """
 from jobs import NewJob, enqueue_many
-enqueue_many(NewJob("app.short", {{"history": {history!r}, "gate": ""}}) for _ in range({jobs}))
+said = {{"history": {history!r}, "gate": ""}}
+enqueue_many(NewJob("app.saving" if number % 3 else "app.short", said) for number in range({jobs}))
 """
 
 

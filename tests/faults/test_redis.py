@@ -32,6 +32,9 @@ def test_jobs_are_done_with_redis_without_it_and_with_it_again(stage: Stage, red
     assert stage.wait_for_end(stage.add("app.short")).status == Status.COMPLETED  # by polling
     assert stage.wait_for_end(stage.add("app.short")).status == Status.COMPLETED
     stage.wait_for(lambda: "Redis does not answer" in worker.log.read_text())
+    redis_server.start()
+    stage.wait_for(lambda: listening(redis_server))  # by itself
+    assert stage.wait_for_end(stage.add("app.short")).status == Status.COMPLETED
     assert "Traceback" not in worker.log.read_text()
     assert worker.process.poll() is None
 

@@ -151,7 +151,7 @@ def test_one_reader_too_many_is_refused_until_another_leaves(site: Site, anna: C
 def test_nothing_is_left_of_readers_who_go(site: Site, anna: Client):
     site.listen(f"{JOBS}?once=1", anna).whole()  # so that the threads of the site have their connections
     threads, connections = threading.active_count(), connections_to_the_database()
-    streams = [site.listen(JOBS, anna) for _ in range(20)]
+    streams = [site.listen(JOBS, anna) for _ in range(200)]
     for stream in streams:
         stream.next("snapshot")
     assert threading.active_count() <= threads + 2  # the hub, and the other one of the site's two
