@@ -40,7 +40,7 @@ test: $(READY) ## all checks, the suite on SQLite and on PostgreSQL, a minute of
 test-all: ## the same with every variation of a test (twice as long)
 	@THOROUGH=1 $(MAKE) --no-print-directory test
 
-check: $(READY) ## format, lint, types, layers, Django checks, migrations
+check: $(READY) ## format, lint, bandit, types, layers, Django checks, migrations
 	@$(MAKE) --no-print-directory -j2 check-types check-rest
 
 check-types: $(READY)
@@ -49,6 +49,7 @@ check-types: $(READY)
 check-rest: $(READY)
 	@$(BIN)/ruff format --check --quiet . || { echo "Run \`make format\`."; exit 1; }
 	@$(BIN)/ruff check --quiet .
+	@$(BIN)/bandit --quiet --recursive --configfile pyproject.toml --severity-level medium jobs project
 	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.log 2>&1 || { cat .venv/lint-imports.log; exit 1; }
 	@$(MANAGE) check --fail-level WARNING
 	@$(MANAGE) makemigrations --check --dry-run
@@ -76,8 +77,7 @@ $(AUDIT_READY): $(READY)
 	@touch $(AUDIT_READY)
 
 # With --strict a package of which nothing could be found out is a failure: what was not checked is not clean.
-audit: $(AUDIT_READY) ## the code by bandit; the pinned versions against known advisories, which needs the Internet
-	@$(BIN)/bandit --quiet --recursive --configfile pyproject.toml --severity-level medium jobs project
+audit: $(AUDIT_READY) ## the pinned versions against known advisories, which needs the Internet
 	@$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt || \
 		{ echo "Advisories were found, or (see above) their source could not be reached: then nothing was checked."; exit 1; }
 
