@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, Error, InterfaceError, OperationalError, connection, transaction
 from django.db.models import FloatField, Func, IntegerField
 from django.db.models.functions import Now as StatementNow
 
@@ -20,7 +20,8 @@ TRANSIENT_SQLSTATES = ("40P01", "40001", "55P03")
 # There is no such statement, or its columns have other types now: it is forgotten, and the next try sends all of it.
 KEPT_STATEMENT_GONE = ("26000", "0A000")
 MISSING = ("42P01", "42703")  # a table, a column
-PASSING = ("08", "25", "53", "57")  # classes: connection, transaction state (read only), resources, intervention
+# classes: connection, transaction state (read only; ended, for it was idle too long), resources, intervention
+PASSING = ("08", "25", "53", "57")
 
 
 class Now(StatementNow):
@@ -109,18 +110,22 @@ def with_patience(attempt: Callable[[], R]) -> R:
     return attempt()
 
 
-def is_transient(error: DatabaseError) -> bool:
+def is_transient(error: Error) -> bool:
     return sqlstate_of(error) in TRANSIENT_SQLSTATES + KEPT_STATEMENT_GONE or "database is locked" in str(error)
 
 
-def is_passing(error: DatabaseError) -> bool:
-    """Whether the database is away, busy, or a standby now: the same call may pass later."""
-    if is_unmigrated(error):
+def is_passing(error: BaseException) -> bool:
+    """Whether the database is away, busy, or a standby now: the same call may pass later, and nothing is wrong with it.
+
+    Not by the class alone: of a session that was ended for its silence, and of a server that has become a standby,
+    psycopg makes internal errors.
+    """
+    if not isinstance(error, Error) or is_unmigrated(error):
         return False  # waiting will not help
     return isinstance(error, (OperationalError, InterfaceError)) or sqlstate_of(error)[:2] in PASSING
 
 
-def sqlstate_of(error: DatabaseError) -> str:
+def sqlstate_of(error: Error) -> str:
     return getattr(error.__cause__, "sqlstate", None) or ""
 
 

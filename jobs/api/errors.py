@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import DatabaseError, InterfaceError
 from django.http import JsonResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 
@@ -52,7 +51,7 @@ def as_api_error(error: Exception) -> ApiError | None:
     """The answer to an error that is the caller's doing; None for one of ours."""
     if isinstance(error, ApiError):
         return error
-    if isinstance(error, InterfaceError) or (isinstance(error, DatabaseError) and is_passing(error)):
+    if is_passing(error):
         return ApiError(503, "busy", "The database is busy or away; call again in a moment.", {"Retry-After": "1"})
     if isinstance(error, BeingChecked):
         return ApiError(503, "busy", str(error), {"Retry-After": "5"})

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.db import OperationalError, connection
+from django.db import Error, connection
 
 from jobs.conf import conf
-from jobs.db import is_transient, transactional
+from jobs.db import is_passing, is_transient, is_unmigrated, transactional
 from jobs.exceptions import Fatal, InvalidInput
 from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome
 from jobs.handlers.registry import Kind, registry
@@ -56,9 +56,9 @@ def finish(outcomes: Sequence[Outcome]) -> list[Answer]:
     """Record outcomes together; where one cannot be written, each on its own, and that one as a failure."""
     try:
         return finish_together(outcomes)
-    except OperationalError:
-        raise  # the database is away or busy: nothing is wrong with the outcomes
     except Exception as error:  # whatever a value that no check foresaw can raise
+        if is_passing(error) or is_unmigrated(error):
+            raise  # nothing is wrong with the outcomes
         if len(outcomes) == 1:
             return finish_together([outcomes[0].refused(error)])
         return finish_each(outcomes)
@@ -71,9 +71,9 @@ def finish_each(outcomes: Sequence[Outcome]) -> list[Answer]:
     for outcome in outcomes:
         try:
             answers += finish([outcome])
-        except OperationalError:
-            raise
         except Exception as error:  # whatever a value that no check foresaw can raise
+            if is_passing(error):
+                raise
             problem = error
     if problem:
         raise problem
@@ -155,7 +155,7 @@ def completed(job: LockedJob, outcome: Outcome) -> Ending:
         try:
             hooks.run(accept, kind, Job.objects.get(pk=job.pk), result)
         except (Exception, SystemExit, CancelledError) as error:  # the last: of asyncio, in a hook that uses it
-            if isinstance(error, OperationalError) and (is_transient(error) or not connection.is_usable()):
+            if isinstance(error, Error) and (is_transient(error) or not connection.is_usable()):
                 raise  # the whole finish is tried again
             if job.cancel_requested_at:
                 return cancelled_or_released(job, Outcome.failed(outcome.claim, error))

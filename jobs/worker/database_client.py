@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, ParamSpec, TypeVar
 from uuid import UUID
 
-from django.db import DatabaseError, close_old_connections, connection, connections
+from django.db import Error, close_old_connections, connection, connections
 
 from jobs import __version__, tracing
 from jobs.alerts.sending import channels
@@ -60,7 +60,7 @@ def reconnecting(call: Callable[P, R]) -> Callable[P, R]:
         try:
             with lock_waits_limited():
                 return call(*args, **kwargs)
-        except DatabaseError as error:
+        except Error as error:
             if not is_passing(error):
                 raise
             connection.close()

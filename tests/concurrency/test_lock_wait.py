@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -11,17 +12,19 @@ from psycopg import IsolationLevel
 
 from jobs import lock_waits
 from jobs.db import is_passing
-from jobs.handlers.base import Orders, Report
-from jobs.lifecycle import hooks
+from jobs.handlers.base import Orders, Outcome, Report
+from jobs.handlers.registry import Kind, registry
+from jobs.lifecycle import finish, hooks
 from jobs.lifecycle.claim import claim
 from jobs.models import Job
+from jobs.states import Status
 from jobs.worker import database_client
 from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.options import WorkerTally
 from jobs.worker.queue_client import QueueUnavailable
 from tests.concurrency.threads import Running, scalar
-from tests.factories import make_job
+from tests.factories import events_of, make_job
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -104,21 +107,26 @@ def test_the_limit_is_the_transactions_own_and_comes_with_its_begin(level: Isola
         assert limit() == "0"
 
 
+def silent_until_ended(job_id: int) -> None:
+    """Until somebody else gets the row that we have locked: the server has ended us."""
+
+    def take_row() -> None:
+        with transaction.atomic():
+            Job.objects.select_for_update().get(pk=job_id)
+
+    Running(take_row).result()
+
+
 def fall_silent(monkeypatch, *, in_a_hook: bool) -> None:
     """Lock a row, and then say nothing for much longer than is allowed, until another would have had it."""
     monkeypatch.setattr(lock_waits, "SILENCE_MS", 100)
     job = make_job()
-
-    def wait_for_the_row() -> None:
-        with transaction.atomic():
-            Job.objects.select_for_update().get(pk=job.pk)
-
     with lock_waits.lock_waits_limited(), transaction.atomic():
         Job.objects.select_for_update().get(pk=job.pk)
         if in_a_hook:
             hooks.run(threading.Event().wait, 0.5)
         else:
-            Running(wait_for_the_row).result()  # it gets there: the server has ended us
+            silent_until_ended(job.pk)
         Job.objects.get(pk=job.pk)
 
 
@@ -127,6 +135,48 @@ def test_the_rows_of_a_worker_that_falls_silent_in_a_transaction_are_free_after_
         fall_silent(monkeypatch, in_a_hook=False)
     assert is_passing(lost.value)  # it is tried again, by another connection
     connection.close()
+
+
+def told_again(client: database_client.DatabaseClient, outcome: Outcome) -> list[str]:
+    """The history of a job whose outcome was under way when the server ended the session, and is then told again."""
+    with pytest.raises(QueueUnavailable, match="idle-in-transaction timeout"):
+        client.finish([outcome])
+    assert client.finish([outcome])[0].status == Status.COMPLETED
+    return events_of(outcome.claim)
+
+
+def test_a_worker_that_falls_silent_while_it_tells_an_outcome_tells_it_again(client, monkeypatch):
+    monkeypatch.setattr(lock_waits, "SILENCE_MS", 100)
+    make_job()
+    (job,) = claim(client.worker)
+    complete_alike = finish.complete_alike
+
+    def and_fall_silent(outcomes: Any) -> Any:
+        monkeypatch.setattr(finish, "complete_alike", complete_alike)
+        done = complete_alike(outcomes)
+        silent_until_ended(job.id)
+        return done
+
+    monkeypatch.setattr(finish, "complete_alike", and_fall_silent)
+    assert told_again(client, Outcome.completed(job.claim)) == ["enqueued", "claimed", "completed"]
+
+
+def test_a_hook_whose_session_the_server_has_ended_costs_no_attempt(client):
+    silences = iter([silent_until_ended, lambda job_id: None])
+
+    def falls_silent(job: Job, result: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '100ms'")
+        next(silences)(job.pk)
+        Job.objects.get(pk=job.pk)
+
+    registry.add(Kind("test.silent", lambda ctx: None, on_complete=falls_silent))
+    try:
+        make_job("test.silent")
+        (job,) = claim(client.worker)
+        assert told_again(client, Outcome.completed(job.claim)) == ["enqueued", "claimed", "completed"]
+    finally:
+        registry.remove("test.silent")
 
 
 def test_a_hook_may_take_its_time(monkeypatch):

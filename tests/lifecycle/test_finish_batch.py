@@ -4,11 +4,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, Error, InterfaceError, InternalError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
+from psycopg import errors
 
 from jobs.exceptions import ClaimLost
 from jobs.handlers.base import ClaimRef, Outcome
+from jobs.lifecycle import finish as finishing
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.finish import finish
 from jobs.models import Job
@@ -87,6 +89,38 @@ def test_an_outcome_that_cannot_be_written_at_all_is_told_after_the_others_are_w
     assert [reload(ref).status for ref in (first, last)] == [Status.COMPLETED, Status.COMPLETED]
     assert reload(cursed).status == Status.RUNNING
     assert finish([Outcome.completed(first)])[0].repeated
+
+
+def told_by_the_server(state: type[Exception]) -> Error:
+    error = InternalError(state.__name__)
+    error.__cause__ = state()
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OperationalError("database is locked"),
+        InterfaceError("the connection is closed"),
+        told_by_the_server(errors.IdleInTransactionSessionTimeout),
+        told_by_the_server(errors.ReadOnlySqlTransaction),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("number", [1, 2])
+def test_an_outage_says_nothing_against_an_outcome(monkeypatch, error: Error, number: int):
+    refs = claimed_together(number)
+    outcomes = [Outcome.completed(ref) for ref in refs]
+
+    def lost(outcomes: Any) -> Any:
+        monkeypatch.undo()
+        raise error
+
+    monkeypatch.setattr(finishing, "complete_alike", lost)
+    with pytest.raises(type(error)):
+        finish(outcomes)
+    assert [answer.status for answer in finish(outcomes)] == [Status.COMPLETED] * number
+    assert [events_of(ref) for ref in refs] == [["enqueued", "claimed", "completed"]] * number
 
 
 RESULTS: list[Any] = [

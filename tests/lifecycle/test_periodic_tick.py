@@ -4,7 +4,8 @@ import logging
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import OperationalError
+from django.db import Error, InterfaceError, InternalError, OperationalError
+from psycopg.errors import ReadOnlySqlTransaction
 
 from jobs.conf import conf
 from jobs.db import Now
@@ -229,14 +230,23 @@ def test_one_that_breaks_holds_up_no_other_and_is_not_tried_without_pause(monkey
     assert "something nobody thought of" in caplog.text
 
 
-def test_an_outage_is_for_the_caller(monkeypatch):
+def on_a_standby() -> Error:
+    error = InternalError("cannot execute INSERT in a read-only transaction")
+    error.__cause__ = ReadOnlySqlTransaction()
+    return error
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError("the connection is gone"), InterfaceError("it was closed"), on_a_standby()], ids=str
+)
+def test_an_outage_is_for_the_caller(monkeypatch, error):
     make_due(make_periodic())
 
     def enqueue_for(row, **options):
-        raise OperationalError("the connection is gone")
+        raise error
 
     monkeypatch.setattr(ticking, "enqueue_for", enqueue_for)
-    with pytest.raises(OperationalError):
+    with pytest.raises(type(error)):
         tick_once()
     assert not PeriodicTick.objects.exists()
 

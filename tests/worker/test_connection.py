@@ -2,12 +2,14 @@
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import InterfaceError, connection, transaction
 
 from jobs import enqueue
 from jobs.handlers.registry import Kind, registry
 from jobs.models import Job
 from jobs.states import Status
+from jobs.worker.database_client import reconnecting
+from jobs.worker.queue_client import QueueUnavailable
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,3 +54,17 @@ def test_a_statement_cut_off_by_the_time_limit_leaves_a_worker_that_goes_on():
         registry.remove("test.slow")
     assert Job.objects.get(pk=slow_id).last_error == "Timeout after 0.3 s"
     assert Job.objects.get(pk=next_id).status == Status.COMPLETED
+
+
+def test_a_connection_that_was_closed_under_a_call_is_an_outage_and_the_next_call_gets_a_new_one():
+    @reconnecting
+    def count(broken: bool) -> int:
+        if broken:
+            connection.ensure_connection()
+            connection.connection.close()
+            raise InterfaceError("connection already closed")
+        return Job.objects.count()
+
+    with pytest.raises(QueueUnavailable, match="already closed"):
+        count(broken=True)
+    assert count(broken=False) == 0

@@ -9,11 +9,10 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
 from django.db.models import DurationField, ExpressionWrapper, F, Q
 
 from jobs.conf import conf
-from jobs.db import Now, transactional
+from jobs.db import Now, is_passing, transactional
 from jobs.exceptions import InvalidInput
 from jobs.handlers.registry import registry
 from jobs.lifecycle.enqueue import enqueue
@@ -76,9 +75,9 @@ def tick_or_tell(name: str, result: TickResult) -> None:
     """One that cannot be dealt with holds up no other; an outage of the database is the caller's business."""
     try:
         tick(name, result)
-    except (OperationalError, InterfaceError):
-        raise
-    except Exception:
+    except Exception as error:
+        if is_passing(error):
+            raise
         logger.exception("periodic job could not be dealt with name=%s", name)
         result.failed.append(name)
 
