@@ -82,7 +82,7 @@ def charged_for_crash(job: AnyJob, reason: str, error: str) -> Ending:
         attempt=job.attempt,
         max_attempts=job.max_attempts,
         crashes=job.crashes,
-        backoff=Backoff.parse(job.backoff),
+        backoff=Backoff.stored(job.backoff, job.pk),
     )
     if not decision.retry:
         return Ending(Status.FAILED, EventName.FAILED, reason=error, error=error, crashes=1)

@@ -214,7 +214,7 @@ def failed(job: LockedJob, outcome: Outcome) -> Ending:
     decision = decide(
         attempt=job.attempt + unmarked,
         max_attempts=job.max_attempts,
-        backoff=Backoff.parse(job.backoff),
+        backoff=Backoff.stored(job.backoff, job.pk),
         fatal=outcome.fatal,
         retry_after=outcome.retry_after,
         count=outcome.count,

@@ -1,10 +1,13 @@
 """Whether a failed attempt is followed by another, and when: one rule for failures and crashes alike. No database."""
 
+import logging
 import random
 from dataclasses import dataclass
 
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
+
+logger = logging.getLogger("jobs.retry")
 
 STRATEGIES = ("fixed", "linear", "exponential")
 LONGEST_WAIT = 10 * 365 * 86_400.0  # no database can add the 1e15 seconds that a handler may ask for
@@ -36,6 +39,15 @@ class Backoff:
         if strategy not in STRATEGIES or len(seconds) > 2 or not 0 <= base <= cap < float("inf"):
             raise InvalidInput(cls._refusal(text))
         return cls(strategy, base, cap)
+
+    @classmethod
+    def stored(cls, text: str, job_id: int) -> "Backoff":
+        """As a row has it: what is not understood there is the default, for it must keep no job from its end."""
+        try:
+            return cls.parse(text)
+        except InvalidInput:
+            logger.warning("the backoff of a job is not understood, the default counts job=%s backoff=%r", job_id, text)
+            return cls.default()
 
     @staticmethod
     def _refusal(text: str) -> str:

@@ -11,6 +11,7 @@ from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.retry import requeue, retry
 from jobs.lifecycle.start import start
+from jobs.models import Job
 from jobs.states import Status
 from tests.factories import age, claimed, make_worker, reload
 
@@ -45,6 +46,17 @@ def executions(end: Callable[[ClaimRef], None], max_attempts: int) -> int:
 @pytest.mark.parametrize("end", [failing, crashing])
 def test_a_job_is_executed_max_attempts_times_the_first_run_included(end, max_attempts):
     assert executions(end, max_attempts) == max_attempts
+
+
+@pytest.mark.parametrize("end", [failing, crashing])
+def test_a_backoff_that_is_not_understood_keeps_no_attempt_from_its_end_and_holds_up_no_other(end):
+    unreadable, other = claimed(), claimed()
+    Job.objects.filter(pk=unreadable.job_id).update(backoff="whenever")
+    end(unreadable)
+    job = reload(unreadable)
+    assert (job.status, job.attempt) == (Status.PENDING, 1)
+    assert "broken" in job.last_error or "was lost with" in job.last_error
+    assert reload(other).status == (Status.PENDING if end is crashing else Status.RUNNING)
 
 
 def test_a_crash_counts_as_one_crash_and_a_failure_as_none():

@@ -55,6 +55,13 @@ def test_a_backoff_that_is_not_understood_is_refused(text):
         Backoff.parse(text)
 
 
+def test_a_stored_backoff_that_is_not_understood_is_the_default_and_told(caplog):
+    assert Backoff.stored("linear:3", 7) == Backoff("linear", 3, 3600)
+    assert caplog.text == ""
+    assert Backoff.stored("whenever", 7) == Backoff.default()
+    assert "job=7 backoff='whenever'" in caplog.text
+
+
 @pytest.mark.parametrize(("attempt", "retried"), [(1, True), (2, True), (3, False), (4, False)])
 def test_max_attempts_counts_the_first_run(attempt, retried):
     assert decide(attempt=attempt, max_attempts=3, backoff=FIXED).retry is retried
