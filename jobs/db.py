@@ -125,6 +125,11 @@ def is_passing(error: BaseException) -> bool:
     return isinstance(error, (OperationalError, InterfaceError)) or sqlstate_of(error)[:2] in PASSING
 
 
+def blames_database(error: BaseException) -> bool:
+    """Whether nothing is wrong with what was to be written: the database is away or busy, or has not been migrated."""
+    return isinstance(error, Error) and (is_passing(error) or is_unmigrated(error))
+
+
 def sqlstate_of(error: Error) -> str:
     return getattr(error.__cause__, "sqlstate", None) or ""
 

@@ -76,6 +76,10 @@ class ClaimLost(ClaimError):
     code = "claim_lost"
 
 
+class OutcomeNotWritten(JobyardError):
+    """The outcome could not be written."""
+
+
 class StopRequested(JobyardError):
     """The handler was asked to stop."""
 

@@ -203,7 +203,9 @@ class Answer(NamedTuple):
     status: Status | None = None
     refused: ClaimError | None = None
     repeated: bool = False
-    reason: str = ""  # of an attempt that failed: as its history says it, with the time until the next one
+    # Of an attempt that failed: as its history says it, with the time until the next one. Without a status, and not
+    # refused: why it was not written.
+    reason: str = ""
 
 
 @dataclass(frozen=True)

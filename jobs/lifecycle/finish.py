@@ -1,19 +1,21 @@
 """Finish: the outcome of a claim becomes the state of its job."""
 
 import json
+import logging
 from asyncio import CancelledError
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.db import Error, connection
 
 from jobs.conf import conf
-from jobs.db import is_passing, is_transient, is_unmigrated, transactional
-from jobs.exceptions import Fatal, InvalidInput
-from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome
+from jobs.db import blames_database, is_transient, transactional
+from jobs.exceptions import Fatal, InvalidInput, OutcomeNotWritten
+from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome, describe_error
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle import hooks, limits, waiting
 from jobs.lifecycle.complete import MOST_AT_ONCE, complete_alike
@@ -23,11 +25,14 @@ from jobs.lifecycle.locked_job import LockedJob
 from jobs.lifecycle.outputs.hand_over import hand_over
 from jobs.lifecycle.retry_policy import Backoff, decide
 from jobs.lifecycle.sql.together import Writes
-from jobs.lifecycle.workers import refreshing
+from jobs.lifecycle.workers import refresh_status, refreshing
 from jobs.models import Job, JobEvent
 from jobs.sanitise import clean_error, clean_json, clean_text
 from jobs.states import EventName, Status, Verdict
 
+logger = logging.getLogger("jobs.finish")
+
+NO_WORKER = UUID(int=0)
 FAILURES = frozenset({EventName.FAILED, EventName.RETRYING, EventName.REAPED})
 
 
@@ -49,6 +54,8 @@ def finish_one(outcome: Outcome) -> Answer:
     answer = finish([outcome])[0]
     if answer.refused:
         raise answer.refused
+    if answer.status is None:
+        raise OutcomeNotWritten(answer.reason)
     return answer
 
 
@@ -57,27 +64,44 @@ def finish(outcomes: Sequence[Outcome]) -> list[Answer]:
     try:
         return finish_together(outcomes)
     except Exception as error:  # whatever a value that no check foresaw can raise
-        if is_passing(error) or is_unmigrated(error):
-            raise  # nothing is wrong with the outcomes
+        if blames_database(error):
+            raise
         if len(outcomes) == 1:
-            return finish_together([outcomes[0].refused(error)])
-        return finish_each(outcomes)
+            return [refuse(outcomes[0], error)]
+        return [answer for outcome in outcomes for answer in finish([outcome])]
 
 
-def finish_each(outcomes: Sequence[Outcome]) -> list[Answer]:
-    """An outcome that cannot be written even as a failure is told of after the others are."""
-    answers: list[Answer] = []
-    problem: Exception | None = None
-    for outcome in outcomes:
-        try:
-            answers += finish([outcome])
-        except Exception as error:  # whatever a value that no check foresaw can raise
-            if is_passing(error):
-                raise
-            problem = error
-    if problem:
-        raise problem
-    return answers
+def refuse(outcome: Outcome, error: Exception) -> Answer:
+    """Write a failure instead. If not even that can be written, the answer says so, and the reaper will charge it."""
+    try:
+        return finish_together([outcome.refused(error)])[0]
+    except Exception as problem:  # of the row itself, most likely
+        if blames_database(problem):
+            raise
+        logger.exception("an outcome could be written neither as it is nor as a failure job=%s", outcome.claim.job_id)
+        leave_to_reaper(outcome.claim)
+        return Answer(outcome.claim, reason=first_line(f"It could not be written: {describe_error(problem)[0]}"))
+
+
+def leave_to_reaper(claim: ClaimRef) -> None:
+    try:
+        let_go(claim)
+    except Exception as error:
+        if blames_database(error):
+            raise
+        logger.exception("a job cannot be written at all: it goes on as running job=%s", claim.job_id)
+
+
+@transactional
+def let_go(claim: ClaimRef) -> None:
+    """As if its worker were gone: when the lease is over, the reaper takes the job, and charges it.
+
+    Merely left out of heartbeats, it would count as a job that its worker never heard of: it would run uncharged, again
+    and again.
+    """
+    held = lock_held([claim])
+    Job.objects.with_ids(job.pk for job in held.values()).update(worker_id=NO_WORKER)
+    refresh_status({job.worker_id for job in held.values()})
 
 
 @transactional

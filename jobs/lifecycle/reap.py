@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now as StatementNow
 
 from jobs.conf import conf
-from jobs.db import Now, transactional
+from jobs.db import Now, blames_database, transactional
 from jobs.lifecycle import call_budget, counts, events, grace, limits, transition, turns, waiting
 from jobs.lifecycle.ending import Ending, charged_for_crash, given_back
 from jobs.lifecycle.workers import refresh_status
@@ -185,10 +185,27 @@ def mark_offline_together(which: Q, reason: str) -> list[str]:
 def take_back(which: Q, reason: str, result: ReapResult, *, charge: bool = True) -> None:
     """In batches; each adds to the result once it is committed, for a batch that collides is tried again."""
     for _ in range(MAX_BATCHES):
-        taken = take_back_batch(which, reason, charge)
+        try:
+            taken = take_back_batch(which, reason, charge)
+        except Exception as error:  # whatever is wrong with one of the rows
+            if blames_database(error):
+                raise
+            take_back_each(which, reason, result, charge)
+            return
         result.add(taken)
         if taken.jobs < BATCH:
             return
+
+
+def take_back_each(which: Q, reason: str, result: ReapResult, charge: bool) -> None:
+    """One that cannot be taken back holds up no other."""
+    for job_id in list(Job.objects.running().filter(which).order_by("pk").values_list("pk", flat=True)):
+        try:
+            result.add(take_back_batch(which & Q(pk=job_id), reason, charge))
+        except Exception as error:
+            if blames_database(error):
+                raise
+            logger.exception("a job cannot be taken back job=%s", job_id)
 
 
 @transactional

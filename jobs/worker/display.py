@@ -88,4 +88,6 @@ def level_of(answer: Answer) -> int:
 def status_of(answer: Answer) -> str:
     if answer.refused:
         return answer.refused.code
-    return str(answer.status) if answer.status else "claim_lost"
+    if answer.status:
+        return str(answer.status)
+    return "not_written" if answer.reason else "claim_lost"

@@ -4,19 +4,21 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import DatabaseError, Error, InterfaceError, InternalError, OperationalError, connection
+from django.db import Error, InterfaceError, InternalError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from psycopg import errors
 
-from jobs.exceptions import ClaimLost
+from jobs.exceptions import ClaimLost, OutcomeNotWritten
 from jobs.handlers.base import ClaimRef, Outcome
 from jobs.lifecycle import finish as finishing
 from jobs.lifecycle.claim import claim
-from jobs.lifecycle.finish import finish
-from jobs.models import Job
-from jobs.states import Status
+from jobs.lifecycle.finish import complete, finish
+from jobs.lifecycle.heartbeat import heartbeat
+from jobs.lifecycle.reap import BEATS_UNTIL_UNLISTED, reap_once
+from jobs.models import Job, Worker
+from jobs.states import Status, WorkerStatus
 from tests.cursed_row import refuse_updates
-from tests.factories import events_of, make_job, make_worker, reload
+from tests.factories import age, claimed, events_of, make_job, make_worker, reload
 
 
 def claimed_together(count: int) -> list[ClaimRef]:
@@ -81,14 +83,31 @@ def test_an_outcome_that_cannot_be_written_becomes_a_failure_and_the_others_stay
     assert "this row is cursed" in job.last_error
 
 
-def test_an_outcome_that_cannot_be_written_at_all_is_told_after_the_others_are_written():
+def test_an_outcome_that_cannot_be_written_at_all_keeps_no_other_from_its_answer(caplog):
     first, cursed, last = claimed_together(3)
     refuse_updates(cursed.job_id, "1 = 1")
-    with pytest.raises(DatabaseError, match="this row is cursed"):
-        finish([Outcome.completed(ref) for ref in (first, cursed, last)])
+    answers = finish([Outcome.completed(ref) for ref in (first, cursed, last)])
+    assert [answer.status for answer in answers] == [Status.COMPLETED, None, Status.COMPLETED]
+    assert "this row is cursed" in answers[1].reason
+    assert f"job={cursed.job_id}" in caplog.text
     assert [reload(ref).status for ref in (first, last)] == [Status.COMPLETED, Status.COMPLETED]
     assert reload(cursed).status == Status.RUNNING
-    assert finish([Outcome.completed(first)])[0].repeated
+    with pytest.raises(OutcomeNotWritten, match="this row is cursed"):
+        complete(cursed)
+
+
+def test_a_job_whose_outcome_cannot_be_written_is_charged_for_it_and_not_begun_anew_for_ever():
+    ref = claimed(worker := make_worker())
+    refuse_updates(ref.job_id, "(NEW.status = 'completed' OR NEW.last_error LIKE 'The outcome was refused%')")
+    assert finish([Outcome.completed(ref)])[0].status is None
+    assert Worker.objects.get().status == WorkerStatus.IDLE
+    for _ in range(BEATS_UNTIL_UNLISTED):
+        heartbeat(worker.pk)
+    assert reap_once().jobs == 0  # as long as its lease lasts
+    age(121)
+    heartbeat(worker.pk)
+    assert reap_once().requeued == [ref.job_id]
+    assert (reload(ref).attempt, reload(ref).crashes) == (1, 1)
 
 
 def told_by_the_server(state: type[Exception]) -> Error:

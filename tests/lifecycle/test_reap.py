@@ -13,6 +13,7 @@ from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.workers import disable
 from jobs.models import Job, JobEvent, QueueDelta, Worker
 from jobs.states import Hold, Status, WorkerStatus
+from tests.cursed_row import refuse_updates
 from tests.factories import age, claimed, events_of, events_of_worker, make_job, make_worker, reload
 
 
@@ -24,6 +25,15 @@ def test_nothing_to_do_does_nothing():
     claimed(make_worker())
     result = reap_once()
     assert (result.jobs, result.workers_offline, result.in_grace) == (0, [], False)
+
+
+def test_a_job_that_cannot_be_taken_back_is_told_of_and_holds_up_no_other(caplog):
+    cursed, other = claimed(make_worker()), claimed(make_worker())
+    age(121)
+    refuse_updates(cursed.job_id, "1 = 1")
+    assert reap_once().requeued == [other.job_id]
+    assert (reload(cursed).status, reload(other).status) == (Status.RUNNING, Status.PENDING)
+    assert f"cannot be taken back job={cursed.job_id}" in caplog.text
 
 
 # Rule (b)

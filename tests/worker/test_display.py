@@ -140,6 +140,7 @@ ENDS = [
     (Answer(a_claimed_job().claim, Status.CANCELLED), "cancelled"),
     (Answer(a_claimed_job().claim, refused=ClaimLost(job_id=7)), "claim_lost"),
     (Answer(a_claimed_job().claim), "claim_lost"),
+    (Answer(a_claimed_job().claim, reason="It could not be written"), "not_written"),
 ]
 
 

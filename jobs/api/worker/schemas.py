@@ -238,7 +238,10 @@ class Answer(Schema):
     status: Status | None = Field(None, description="What the job became.")
     repeated: bool = Field(False, description="It had been told before, and nothing changed.")
     refused: str | None = Field(None, description="`claim_lost` or `claim_expired`: nothing was written.")
-    reason: str = Field("", description="Why its attempt failed, and when the next one is due.")
+    reason: str = Field(
+        "",
+        description="Why its attempt failed, and when the next one is due; without a status, why it was not written.",
+    )
 
 
 class Answers(Schema):
