@@ -5,21 +5,23 @@ The supervisor never waits for it: through an outage it repeats one call, while 
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Any
 
-from jobs.exceptions import ClaimExpired, JobyardError, WorkerNotFound
+from jobs.exceptions import JobyardError, WorkerNotFound
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
+from jobs.worker.hand_in import HandIn
 from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked, Granted
 from jobs.worker.notary import Notary, needs_notary
-from jobs.worker.persistence import GivenUp, Persistence
+from jobs.worker.persistence import GivenUp, Persistence, pauses
 from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueRefuses
 from jobs.worker.registrar import Registrar
+from jobs.worker.renewals import Renewals
 from jobs.worker.reporting import Digest, News
 from jobs.worker.tray import Reply, Tray
 
@@ -27,7 +29,7 @@ logger = logging.getLogger("jobs.worker")
 REPORT_AT_MOST_EVERY = 1.0  # seconds; each report is a transaction
 MANY, GATHER = 50, 0.1  # jobs that are out, and seconds: so many are held only where they take a moment each
 ENOUGH = 500  # outcomes: more of them together are hardly cheaper
-ASK_AGAIN = (0.05, 0.1, 0.2, 0.4, 0.8)  # seconds, where a claim has expired and was renewed
+ONCE_MORE = (0.0,)  # seconds: so often is a report repeated whose claim has expired
 NO_JOBS: Mapping[ClaimRef, ClaimedJob] = {}
 
 
@@ -61,12 +63,14 @@ class Clerk(threading.Thread):
         self.last_words = last_words
         self.on_registered, self.on_found = on_registered, on_found
         self.on_finished, self.on_failure = on_finished, on_failure
-        self.registrar = Registrar(client, self.hand_in, on_finished, on_failure)
-        self.notary = Notary(client, self.hand_in, on_finished, on_failure)
+        self.persist = Persistence()
+        self.renewals = Renewals(client, ledger, self.persist)
+        hand_in = HandIn(client, self.persist, self.renewals, self.forget, on_finished)
+        self.registrar = Registrar(client, hand_in, on_finished, on_failure)
+        self.notary = Notary(client, hand_in, on_finished, on_failure)
         self.known_as = ""  # the name that the queue knows this worker by, once it does
         self._tray, self._wake = Tray(), threading.Condition()
         self._closing = False
-        self.persist = Persistence()
         self._reported_at: dict[ClaimRef, float] = {}
         self._news: dict[ClaimRef, News] = {}
         self._urgent: set[ClaimRef] = set()
@@ -216,14 +220,15 @@ class Clerk(threading.Thread):
     def deliver(self, report: Report) -> None:
         """A report that is refused costs nobody anything: whether the claim holds is found out in other ways, too."""
         self._reported_at[report.claim] = monotonic()
-        refused = self.answer(Asked(0, report.claim, report), patience=())
+        refused = self.answer(Asked(0, report.claim, report), ONCE_MORE)
         if refused:
             logger.warning("report refused job=%s reason=%r", report.claim.job_id, str(refused))
 
-    def answer(self, asked: Asked, patience: Sequence[float] = ASK_AGAIN) -> Exception | Granted | None:
-        """Store what the handler waits for, or ask whether its claim holds; an expired claim is renewed first."""
+    def answer(self, asked: Asked, patience: Iterable[float] | None = None) -> Exception | Granted | None:
+        """Store what the handler waits for, or ask whether its claim holds; an expired one is renewed first, which may
+        take as long as somebody else has its row locked."""
         try:
-            return self.ask_renewing(asked, patience)
+            return self.renewals.while_expired(asked.claim, partial(self.ask_queue, asked), patience or pauses())
         except JobyardError as error:
             return error
         except (GivenUp, QueueRefuses):
@@ -231,19 +236,6 @@ class Clerk(threading.Thread):
         except Exception as error:  # whatever one handler says: the others' worker goes on
             logger.exception("a report could not be stored job=%s", asked.claim.job_id)
             return JobyardError(f"This could not be stored: {error}")
-
-    def ask_renewing(self, asked: Asked, patience: Sequence[float]) -> Granted | None:
-        for remedy in self.remedies(patience):
-            try:
-                return self.ask_queue(asked)
-            except ClaimExpired:
-                remedy()
-        return self.ask_queue(asked)
-
-    def remedies(self, patience: Sequence[float] = ASK_AGAIN) -> list[Callable[[], object]]:
-        """Of an expired claim: to renew it, then to wait for a beat that has its row locked. (Not to beat again: that
-        counts against claims just being made, which are in no list yet.)"""
-        return [self.renew, *(partial(self.persist.give_up.wait, pause) for pause in patience)]
 
     def ask_queue(self, asked: Asked) -> Granted | None:
         if asked.wish:
@@ -255,35 +247,6 @@ class Clerk(threading.Thread):
         else:
             self.persist(lambda: self.client.verify(asked.claim))
         return None
-
-    def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
-        """As often as it takes: until an outcome is answered, the job is not over."""
-        answers = self.finish_all(outcomes)
-        for remedy in self.remedies():
-            if not (late := {answer.claim for answer in answers if isinstance(answer.refused, ClaimExpired)}):
-                break
-            remedy()
-            again = {each.claim: each for each in self.finish_all([told for told in outcomes if told.claim in late])}
-            answers = [again.get(answer.claim, answer) for answer in answers]
-        self.forget({outcome.claim for outcome in outcomes})
-        return answers
-
-    def finish_all(self, outcomes: Sequence[Outcome]) -> list[Answer]:
-        try:
-            return self.persist(lambda: self.client.finish(outcomes))
-        except (GivenUp, QueueRefuses):
-            raise
-        except Exception:  # whatever one of them holds: the worker goes on
-            logger.exception("outcomes could not be told; the reaper will find their jobs jobs=%s",
-                             ",".join(str(outcome.claim.job_id) for outcome in outcomes))  # fmt: skip
-            return [Answer(outcome.claim) for outcome in outcomes]
-
-    def renew(self) -> None:
-        """All claims, not only the one in question: what a heartbeat does not list counts against it."""
-        try:
-            self.persist(lambda: self.client.heartbeat(self.ledger.claims()))
-        except WorkerNotFound:
-            logger.warning("this worker's row is gone")
 
     def claim(self, order: ClaimOrder) -> Found:
         """Who was taken for dead, or disabled, is given nothing: one that would leave for that asks twice."""

@@ -3,7 +3,7 @@
 import logging
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from jobs.worker.queue_client import QueueUnavailable
@@ -12,6 +12,14 @@ logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 JITTER = (0.7, 1.3)  # of each pause: many workers may wait for the same server
+
+
+def pauses() -> Iterator[float]:
+    """Seconds to wait before each further try, without end."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause * random.uniform(*JITTER)
+        pause = min(pause * 2, LONGEST_PAUSE)
 
 
 class GivenUp(Exception):
@@ -25,14 +33,13 @@ class Persistence:
 
     def __call__(self, call: Callable[[], R]) -> R:
         """Repeat a call until the queue answers. Every call of a worker is safe to repeat."""
-        pause = FIRST_PAUSE
+        waits = pauses()
         while True:
             try:
                 return call()
             except QueueUnavailable as error:
                 self.trouble = str(error)
-                wait = max(pause * random.uniform(*JITTER), error.retry_in)
+                wait = max(next(waits), error.retry_in)
                 logger.warning("queue unavailable, trying again pause=%.2f error=%r", wait, str(error))
                 if self.give_up.wait(wait):
                     raise GivenUp(str(error)) from error
-            pause = min(pause * 2, LONGEST_PAUSE)

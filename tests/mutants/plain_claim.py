@@ -53,11 +53,10 @@ MUTANTS = [
     Mutant("silence: not in a hook", "jobs/lifecycle/hooks.py", "    allow_silence()\n", "", SILENCE, POSTGRES),
     Mutant(
         "clerk: takes an expired claim for lost",
-        "jobs/worker/clerk.py",
-        "(0.05, 0.1, 0.2, 0.4, 0.8)",
-        "()",
+        "jobs/worker/renewals.py",
+        "return not self.persist.give_up.wait(pause)",
+        "return False",
         ("tests/worker/test_clerk.py",),
-        POSTGRES,
     ),
     Mutant(
         "checker: what changes is remembered",
