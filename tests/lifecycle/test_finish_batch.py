@@ -120,6 +120,7 @@ def told_by_the_server(state: type[Exception]) -> Error:
     "error",
     [
         OperationalError("database is locked"),
+        OperationalError("no such column: not migrated yet"),
         InterfaceError("the connection is closed"),
         told_by_the_server(errors.IdleInTransactionSessionTimeout),
         told_by_the_server(errors.ReadOnlySqlTransaction),

@@ -145,6 +145,13 @@ MUTANTS = [
         POSTGRES,
     ),
     Mutant(
+        "reap: one row stops all",
+        REAP,
+        "except Exception as error:  # whatever",
+        "except () as error:  # whatever",
+        REAPS,
+    ),
+    Mutant(
         "reap: waits for locked rows",
         REAP,
         TAKEN,

@@ -161,6 +161,21 @@ MUTANTS = [
         "if outcome.verdict",
         ENDS,
     ),
+    Mutant(
+        "finish: an outage speaks against the outcome",
+        FINISH,
+        "if blames_database(error):\n            raise\n        if len(",
+        "if False:\n            raise\n        if len(",
+        lifecycle("finish_batch"),
+    ),
+    Mutant(
+        "finish: what cannot be written is not charged",
+        FINISH,
+        "Job.objects.with_ids(job.pk for job in held.values()).update(worker_id=NO_WORKER)",
+        "pass",
+        lifecycle("finish_batch"),
+    ),
+    Mutant("backoff: one row stops all", POLICY, "except InvalidInput:\n", "except ():\n", ATTEMPTS),
     Mutant("finish: the worker alone cancels", FINISH, "if not job.cancel_requested_at:", "if False:", ENDS),
     Mutant(
         "finish: a completion after a request is cancelled",
