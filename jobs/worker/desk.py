@@ -32,6 +32,11 @@ class Desk:
             self.handed_in |= {outcome.claim for outcome in outcomes}
             self.clerk.finish(outcomes, self.unfinished)
 
+    def drop(self, lost: Sequence[ClaimRef]) -> None:
+        """Their claims are lost: nothing is said of them any more, and nothing of how they ended."""
+        logger.warning("claim lost jobs=%s; their outcomes are dropped", ",".join(str(each.job_id) for each in lost))
+        self.clerk.forget(lost)
+
     def file(self, answers: Sequence[Answer]) -> None:
         """The queue has taken outcomes, or refused them for good."""
         for answer in answers:

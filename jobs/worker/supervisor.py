@@ -14,7 +14,7 @@ from time import monotonic
 from jobs.conf import conf
 from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome, Report
 from jobs.handlers.folders import Folders
-from jobs.states import TERMINAL
+from jobs.states import TERMINAL, Verdict
 from jobs.stop_signals import signals_caught
 from jobs.worker.chores import chores
 from jobs.worker.clerk import Clerk, Found
@@ -241,23 +241,19 @@ class Supervisor:
 
     def settle(self, settled: Iterable[tuple[Assignment, Outcome | None]]) -> None:
         """Hand in how attempts ended; there is no outcome where the claim was lost."""
-        outcomes, lost = [], []
-        for assignment, outcome in settled:
-            if outcome is None:
-                lost.append(assignment.job.claim)
-            else:
-                outcomes.append(outcome)
-        self.desk.hand_in(outcomes)
+        ended = list(settled)
+        self.hand_in([outcome for _, outcome in ended if outcome])
+        lost = [assignment.job.claim for assignment, outcome in ended if not outcome]
         if lost:
-            logger.warning(
-                "claim lost jobs=%s; their outcomes are dropped", ",".join(str(each.job_id) for each in lost)
-            )
-            self.clerk.forget(lost)
+            self.desk.drop(lost)
             self.on_finished([Answer(claim) for claim in lost])
 
     def hand_back(self, claims: Sequence[ClaimRef], reason: str) -> None:
-        self.intake.given_back(len(claims))
-        self.desk.hand_in([Outcome.released(claim, reason) for claim in claims])
+        self.hand_in([Outcome.released(claim, reason) for claim in claims])
+
+    def hand_in(self, outcomes: Sequence[Outcome]) -> None:
+        self.intake.given_back(sum(outcome.verdict == Verdict.RELEASED for outcome in outcomes))
+        self.desk.hand_in(outcomes)
 
     # Children end
 

@@ -292,11 +292,20 @@ def gate(client: DatabaseClient, tmp_path: Path, settings: LazySettings) -> Path
     return tmp_path / "gate"
 
 
-def test_what_is_exclusive_is_stopped_when_its_lease_cannot_be_renewed(work: Work, kind: Register, gate: Path):
-    job = make_job(kind(stubborn, exclusive=True, lease=1.0))
-    work(until_empty=False, max_jobs=1)
-    assert events_of(job) == ["enqueued", "claimed", "released"]
-    assert (reload(job).status, reload(job).attempt) == (Status.PENDING, 0)
+def test_what_is_exclusive_is_stopped_when_its_lease_cannot_be_renewed(
+    work: Work, kind: Register, gate: Path, tmp_path: Path
+):
+    """It is handed back, so that it is none of the jobs after which the worker was to exit."""
+
+    def stubborn_at_first(ctx: Context) -> None:
+        if not (tmp_path / "begun").exists():
+            (tmp_path / "begun").touch()
+            stubborn(ctx)
+
+    job = make_job(kind(stubborn_at_first, exclusive=True, lease=1.0))
+    tally = work(until_empty=False, max_jobs=1)
+    assert events_of(job)[:4] == ["enqueued", "claimed", "released", "claimed"]
+    assert (reload(job).status, reload(job).attempt, tally.completed) == (Status.COMPLETED, 1, 1)
 
 
 def test_others_run_on_through_an_outage_beyond_their_lease(work: Work, kind: Register, gate: Path):
