@@ -114,11 +114,12 @@ class Supervisor:
     def look_for_work(self, now: float) -> None:
         if self.options.max_minutes and now - self.began_at >= self.options.max_minutes * 60:
             self.shutdown.begin("its time is over", conf.SHUTDOWN_TIMEOUT)
-        if self.options.until_empty and not self.desk.unfinished and not self.intake.is_time():
+        elif self.options.until_empty and not self.desk.unfinished and not self.intake.is_time():
             self.shutdown.begin("its hours are over", 0)
-        self.crew.man()
-        if not self.clerk.notary.is_swamped:
-            self.intake.look()
+        else:
+            self.crew.man()
+            if not self.clerk.notary.is_swamped:
+                self.intake.look()
 
     def look_round(self, now: float) -> None:
         """At everything we have: not each time that something happens, for that is thousands of times a second."""

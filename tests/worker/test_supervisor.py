@@ -30,6 +30,7 @@ from jobs.worker.shutdown import WorkerFailed
 from jobs.worker.supervisor import Supervisor
 from tests.concurrency.threads import wait_until
 from tests.factories import age, events_of, make_due, make_job, make_periodic, reload
+from tests.worker.household import Household
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Register = Callable[..., str]
@@ -116,6 +117,22 @@ def test_periodic_jobs_that_are_due_are_enqueued_before_the_first_look(work: Wor
     assert work() == WorkerTally(jobs=1, completed=1)
     make_due(make_periodic("second", kind=name, payload={"number": 2}))
     assert work(ticks=False) == WorkerTally()
+
+
+@pytest.fixture
+def supervisor(client: DatabaseClient, household: Household, tmp_path: Path) -> Iterator[Supervisor]:
+    """Of a worker that is open, and not under way: the test says what happens to it."""
+    folders, options = Folders(tmp_path, "tester"), WorkerOptions(max_minutes=1)
+    supervisor = Supervisor(client, household.nursery, folders, options, LogDisplay())
+    supervisor.intake.is_open = True
+    yield supervisor
+    household.children += supervisor.crew.children
+
+
+def test_when_its_time_is_over_it_looks_for_nothing_more(supervisor: Supervisor):
+    supervisor.look_for_work(supervisor.began_at + 61)
+    assert supervisor.shutdown.begun
+    assert (supervisor.intake.looking, supervisor.crew.children) == (False, [])
 
 
 def test_handlers_run_in_another_process(work: Work, kind: Register):
