@@ -19,6 +19,7 @@ class Attempt:
     place: int = 0
     reason: Reason | None = None
     began: float = field(default_factory=monotonic)  # when its slot took it: it may have waited for others before
+    ended: bool = False
 
     @property
     def asked(self) -> bool:

@@ -208,6 +208,7 @@ class Child:
             outcome = slot.run(attempt, handle, partial(outcome_of_stop, attempt))
         except BaseException as error:  # an interruption that came between two lines of ours
             outcome = outcome_of_stop(attempt, error)
+        attempt.ended = True
         self.board.end(attempt.place)
         del self.attempts[claim]
         self.outbox.say(Ended(claim, outcome, attempt.seconds))

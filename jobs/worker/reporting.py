@@ -27,7 +27,7 @@ class AttemptReporter:
         self._doubted: float | None = None  # the end of the lease that was asked about
 
     def report(self, report: Report) -> None:
-        self._refuse_if_lost()
+        self._refuse_if_over()
         check_picklable(report)
         if self._is_promise(report):
             self._ask(report)
@@ -36,12 +36,12 @@ class AttemptReporter:
             self.say(Told(report))
 
     def guard(self) -> None:
-        self._refuse_if_lost()
+        self._refuse_if_over()
         self._ask(None)
 
     def ask(self, wish: Wish) -> tuple[Child, ...]:
         """What the job has spawned, once the queue has it."""
-        self._refuse_if_lost()
+        self._refuse_if_over()
         check_picklable(wish)
         said = self._ask(None, wish=wish)
         assert isinstance(said, Granted)
@@ -71,8 +71,9 @@ class AttemptReporter:
             raise said
         return said
 
-    def _refuse_if_lost(self) -> None:
-        if self.attempt.lost:
+    def _refuse_if_over(self) -> None:
+        """The claim is lost; or the attempt has ended, and its claim with it: a thread may outlive its handler."""
+        if self.attempt.lost or self.attempt.ended:
             raise ClaimLost(job_id=self.attempt.job.id)
 
 

@@ -216,8 +216,9 @@ class Supervisor:
     def on_words(self, child: ChildHandle, words: list[Word]) -> None:
         for word in words:
             if isinstance(word, Told):
-                self.note_progress(child, word.report)
-                self.clerk.report(word.report)
+                if word.report.claim in child.assignments:  # else a thread has outlived its handler, and talks on
+                    self.note_progress(child, word.report)
+                    self.clerk.report(word.report)
             elif isinstance(word, Asked):
                 if word.report:
                     self.note_progress(child, word.report)

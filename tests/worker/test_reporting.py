@@ -147,6 +147,14 @@ def test_another_refusal_is_the_handlers_to_deal_with(ctx: Context, desk: Desk, 
     call(ctx)
 
 
+@pytest.mark.parametrize("call", [*CALLS, lambda ctx: ctx.progress(1)])
+def test_a_thread_that_outlives_its_handler_says_nothing_more(ctx: Context, desk: Desk, attempt: Attempt, call: Call):
+    attempt.ended = True
+    with pytest.raises(ClaimLost):
+        call(ctx)
+    assert desk.words == []
+
+
 class CannotTravel(dict[str, Any]):
     def __reduce__(self) -> str:
         raise RuntimeError("not through a pipe")

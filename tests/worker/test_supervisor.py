@@ -12,8 +12,8 @@ from django.conf import LazySettings
 from django.db import connections
 
 from jobs.db import Now
-from jobs.exceptions import Fatal, RetryLater, WaitFor
-from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome
+from jobs.exceptions import ClaimLost, Fatal, RetryLater, WaitFor
+from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome, Report
 from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
 from jobs.lifecycle.reap import reap_once
@@ -23,6 +23,7 @@ from jobs.states import Status, WorkerStatus
 from jobs.worker.child import child_main
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.display import LogDisplay
+from jobs.worker.messages import Told
 from jobs.worker.nursery import Nursery, children_of
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.queue_client import QueueUnavailable
@@ -182,6 +183,36 @@ def test_what_a_handler_said_last_is_heard_though_it_failed_right_after(work: Wo
     job = make_job(kind(talks), max_attempts=1)
     work()
     assert (reload(job).status, reload(job).progress, reload(job).step) == (Status.FAILED, 59, "step 59")
+
+
+def test_what_is_said_of_an_attempt_that_has_ended_is_not_passed_on(supervisor: Supervisor, household: Household):
+    assignment = household.assignment()
+    child, said = assignment.child, Told(Report(assignment.job.claim, progress=7))
+    supervisor.on_words(child, [said])
+    assert list(supervisor.clerk._tray.reports) == [assignment.job.claim]
+    child.ended(assignment.job.claim)
+    supervisor.clerk.forget([assignment.job.claim])
+    supervisor.on_words(child, [said])
+    assert (supervisor.clerk._tray.reports, supervisor.clerk._news) == ({}, {})
+
+
+def test_a_thread_that_outlives_its_handler_is_told_that_the_claim_is_over(work: Work, kind: Register, tmp_path: Path):
+    told = tmp_path / "told"
+
+    def leaves_a_thread(ctx: Context) -> None:
+        def talk() -> None:
+            try:
+                while True:
+                    ctx.progress(1)
+                    time.sleep(0.005)
+            except ClaimLost:
+                told.touch()
+
+        threading.Thread(target=talk, daemon=True).start()
+
+    make_job(kind(leaves_a_thread), priority=1)
+    make_job(kind(lambda ctx: wait_until(told.exists)), max_attempts=1)  # in the same process
+    assert work() == WorkerTally(jobs=2, completed=2)
 
 
 def test_a_job_whose_last_report_is_refused_is_finished_all_the_same(work: Work, kind: Register):
