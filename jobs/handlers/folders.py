@@ -65,14 +65,19 @@ class Folders:
         remove(self.scratch_of(claim))
 
     def remove_workdir(self, job_id: int) -> None:
-        """Moved away first: an attempt that begins meanwhile finds an empty place, never half a directory."""
+        if doomed := self.set_aside(job_id):
+            remove(doomed)
+
+    def set_aside(self, job_id: int) -> Path | None:
+        """Where the workdir is now, to be removed: an attempt that begins meanwhile finds an empty place, never half a
+        directory."""
         doomed = self._scratch / file_name(self.owner) / f"removed-{job_id}-{uuid4().hex}"
         try:
             doomed.parent.mkdir(mode=FOR_US_ALONE, parents=True, exist_ok=True)
             self.workdir_of(job_id).rename(doomed)
         except FileNotFoundError:
-            return
-        remove(doomed)
+            return None
+        return doomed
 
     def remove_owner(self) -> None:
         remove(self._of_owner)

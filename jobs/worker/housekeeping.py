@@ -1,38 +1,56 @@
 """Directories that nobody needs any more: of workers that crashed, and of jobs that ended elsewhere."""
 
+import logging
 import threading
 from collections.abc import Callable, Collection
-from typing import Any
+from pathlib import Path
+from queue import SimpleQueue
 
 from jobs.handlers.base import ClaimRef
-from jobs.handlers.folders import Folders, work_root
+from jobs.handlers.folders import Folders, remove, work_root
 from jobs.process_identity import ProcessIdentity, proven_dead, this_process
 
+logger = logging.getLogger("jobs.worker")
+PATIENCE = 30.0  # seconds that a stopping worker waits; what is left then is found by the next one
 
-class Janitor:
+
+class Janitor(threading.Thread):
     """Removes directories of attempts and jobs that ended, beside everything else: a large one takes its time."""
 
     def __init__(self, folders: Folders) -> None:
+        super().__init__(name="janitor", daemon=True)
         self.folders = folders
-        self._threads: list[threading.Thread] = []
+        self._doomed: SimpleQueue[Path | None] = SimpleQueue()
+        self._trouble = ""
 
     def remove_workdirs(self, job_ids: Collection[int]) -> None:
-        for job_id in set(self.folders.workdirs()).intersection(job_ids):
-            self._remove(self.folders.remove_workdir, job_id)
+        """They are out of the way when this returns: their jobs may run again before they are gone."""
+        try:
+            for job_id in set(self.folders.workdirs()).intersection(job_ids):
+                if doomed := self.folders.set_aside(job_id):
+                    self._doomed.put(doomed)
+        except OSError as error:  # too many open files, a full disk: whoever looks for leftovers will find them
+            if str(error) != self._trouble:
+                logger.warning("directories of jobs that ended could not be removed: %s", error)
+            self._trouble = str(error)
 
     def remove_scratch(self, claim: ClaimRef) -> None:
-        if self.folders.scratch_of(claim).exists():
-            self._remove(self.folders.remove_scratch, claim)
+        self._doomed.put(self.folders.scratch_of(claim))
 
-    def close(self) -> None:
-        for thread in self._threads:
-            thread.join()
+    def close(self, timeout: float = PATIENCE) -> None:
+        """Remove what is left, of this worker's own, too; if that takes longer, leave it to the next worker."""
+        self._doomed.put(None)
+        self.join(timeout)
+        if self.is_alive():
+            logger.warning("directories are not removed yet; the next worker of this machine does it")
+
+    def run(self) -> None:
+        while doomed := self._doomed.get():
+            try:
+                remove(doomed)
+            except Exception:  # whatever it is about one of them: the others go
+                logger.exception("the directory %s could not be removed", doomed)
         self.folders.remove_owner()
-
-    def _remove(self, remove: Callable[[Any], None], what: object) -> None:
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        self._threads.append(threading.Thread(target=remove, args=[what], name="janitor"))
-        self._threads[-1].start()
 
 
 def folders_of_this_process(server: str = "") -> Folders:

@@ -83,6 +83,7 @@ class Supervisor:
 
     def run(self) -> WorkerTally:
         self.nursery.watch(self.later(self.on_exit), self.later(self.on_nursery_gone))
+        self.janitor.start()
         with signals_caught(self.later(self.shutdown.on_signal)):
             self.clerk.start()  # not before: who is seen to be online can be told to stop
             try:

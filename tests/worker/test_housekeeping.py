@@ -1,6 +1,8 @@
 """Directories that nobody needs any more go, and those of whoever may still need them stay."""
 
-from collections.abc import Collection
+import errno
+import threading
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -8,11 +10,13 @@ from uuid import uuid4
 import pytest
 
 from jobs.handlers.base import ClaimRef
-from jobs.handlers.folders import Folders
+from jobs.handlers.folders import Folders, remove
 from jobs.process_identity import this_process
 from jobs.states import Status
+from jobs.worker import housekeeping
 from jobs.worker.database_client import DatabaseClient
-from jobs.worker.housekeeping import folders_of_this_process, owner_name, process_named, remove_leftovers
+from jobs.worker.housekeeping import Janitor, folders_of_this_process, owner_name, process_named, remove_leftovers
+from tests.concurrency.threads import TIMEOUT
 from tests.factories import job_in
 from tests.processes import dead_process, running_process
 
@@ -99,3 +103,82 @@ def test_where_there_are_no_workdirs_nobody_is_asked(mine: Folders):
         raise AssertionError("why ask?")
 
     remove_leftovers(mine, ask)
+
+
+# The janitor
+
+
+@pytest.fixture
+def janitor(mine: Folders) -> Iterator[Janitor]:
+    janitor = Janitor(mine)
+    janitor.start()
+    yield janitor
+    janitor.close()
+
+
+class Slow:
+    """A removal that takes as long as the test wants."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.go_on, self.removed = threading.Event(), list[Path]()
+        monkeypatch.setattr(housekeeping, "remove", self.remove)
+
+    def remove(self, path: Path) -> None:
+        assert self.go_on.wait(TIMEOUT)
+        self.removed.append(path)
+        remove(path)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, janitor: Janitor) -> Iterator[Slow]:
+    slow = Slow(monkeypatch)
+    yield slow
+    slow.go_on.set()
+
+
+def test_however_much_there_is_to_remove_it_starts_no_thread_and_all_is_gone_when_it_is_closed(
+    janitor: Janitor, slow: Slow, mine: Folders
+):
+    """At the limit of threads there would be none."""
+    threads, claims = threading.active_count(), [ClaimRef(number, uuid4()) for number in range(5)]
+    scratch = [mine.make_scratch(claim) for claim in claims]
+    for number in range(5):
+        mine.make_workdir(number)
+        janitor.remove_scratch(claims[number])
+    janitor.remove_workdirs(range(5))
+    assert threading.active_count() == threads
+    assert all(each.exists() for each in scratch)
+    slow.go_on.set()
+    janitor.close()
+    assert not any(each.exists() for each in scratch)
+    assert (mine.workdirs(), mine.owners(), janitor.is_alive()) == ([], [], False)
+
+
+def test_a_job_that_runs_again_finds_an_empty_place_though_its_old_directory_is_not_gone(
+    janitor: Janitor, slow: Slow, mine: Folders
+):
+    (mine.make_workdir(7) / "old").touch()
+    janitor.remove_workdirs([7])
+    (mine.make_workdir(7) / "new").touch()
+    slow.go_on.set()
+    janitor.close()
+    assert [path.name for path in mine.workdir_of(7).iterdir()] == ["new"]
+    assert len(slow.removed) == 1
+
+
+def test_whoever_closes_it_waits_no_longer_than_it_wants(janitor: Janitor, slow: Slow, mine: Folders, caplog):
+    mine.make_scratch(claim := ClaimRef(1, uuid4()))
+    janitor.remove_scratch(claim)
+    janitor.close(timeout=0.01)
+    assert janitor.is_alive()
+    assert "not removed yet" in caplog.text
+
+
+def test_what_cannot_be_looked_at_is_said_once_and_left(janitor: Janitor, mine: Folders, monkeypatch, caplog):
+    def fail() -> list[int]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(mine, "workdirs", fail)
+    for _ in range(3):
+        janitor.remove_workdirs([7])
+    assert caplog.text.count("Too many open files") == 1
