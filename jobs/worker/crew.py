@@ -75,8 +75,8 @@ class ChildHandle:
     def __init__(self, nursery: Nursery, slots: int, *, isolated: bool, on_words: OnWords, on_hung_up: OnEnd) -> None:
         memory = Board.new_memory()
         try:
-            self.pid, self.connection = nursery.spawn(slots, memory)
             self.board = Board(memory)
+            self.pid, self.connection = nursery.spawn(slots, memory)
         finally:
             os.close(memory)
         self.nursery, self.slots, self.isolated = nursery, slots, isolated
@@ -94,8 +94,13 @@ class ChildHandle:
             threading.Thread(target=read, args=(self, self.connection, on_words, on_hung_up), daemon=True),
             self._speaker,
         ]
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except Exception as error:  # no room for one more
+            self.kill()
+            self.close()
+            raise CannotFork(str(error)) from error
 
     def give(self, jobs: Sequence[ClaimedJob], leases_end_at: Sequence[float]) -> None:
         run, now = [], monotonic()
@@ -191,7 +196,8 @@ class ChildHandle:
         self.retire()
         shut(self.connection, socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join()
+            if thread.ident:
+                thread.join()
         self._speaker.close()
         self.board.close()
 

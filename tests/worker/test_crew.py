@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from time import monotonic
 
@@ -11,7 +12,8 @@ from jobs.worker import crew as crew_module
 from jobs.worker.board import PLACES
 from jobs.worker.crew import CRASH_WINDOW, CRASHES_TO_GIVE_UP, Berth, ChildHandle, Crew
 from jobs.worker.messages import Ended, Reason
-from jobs.worker.nursery import children_of
+from jobs.worker.nursery import CannotFork, children_of
+from jobs.worker.pipes import Speaker
 from tests.concurrency.threads import wait_until
 from tests.handlers.reporter import a_claimed_job
 from tests.worker.household import Household, give, on_hung_up, tell, wait_until_gone
@@ -154,6 +156,23 @@ def test_a_child_for_one_job_alone_is_no_part_of_the_pool(pool: Pool):
     pool.bury(alone)
     assert pool.crew.children == []
     assert not any(berth.crashes for berth in pool.crew.berths)
+
+
+@pytest.mark.parametrize("thread", [Speaker, threading.Thread])
+def test_a_child_for_whose_threads_there_is_no_room_is_killed_and_leaves_nothing(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, thread: type[threading.Thread]
+):
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    pool.new()  # with all that is made once
+    held = (threading.active_count(), len(os.listdir("/proc/self/fd")))
+    monkeypatch.setattr(thread, "start", start)
+    with pytest.raises(CannotFork, match="can't start new thread"):
+        pool.crew.new_isolated_child()
+    wait_until(lambda: list(pool.exit_codes.values()) == [-signal.SIGKILL])
+    assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == held
+    assert sorted(children_of(pool.nursery.pid)) == sorted(child.pid for child in pool.crew.children)
 
 
 # One child
