@@ -2,12 +2,16 @@
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
+from time import monotonic
 
-from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
 from jobs.handlers.folders import ends_workdir
 from jobs.worker.clerk import Clerk
+from jobs.worker.crew import ChildHandle
 from jobs.worker.display import Display
 from jobs.worker.housekeeping import Janitor
+from jobs.worker.messages import Asked, Told, Word
 from jobs.worker.options import WorkerTally
 
 logger = logging.getLogger("jobs.worker")
@@ -26,6 +30,23 @@ class Desk:
     def show(self, jobs: Iterable[ClaimedJob]) -> None:
         for job in jobs:
             self.display.started(job)
+
+    def pass_on(self, child: ChildHandle, words: Iterable[Word]) -> None:
+        """What handlers say while they run."""
+        for word in words:
+            if isinstance(word, Told):
+                if word.report.claim in child.assignments:  # else a thread has outlived its handler, and talks on
+                    self.note_progress(child, word.report)
+                    self.clerk.report(word.report)
+            elif isinstance(word, Asked):
+                if word.report:
+                    self.note_progress(child, word.report)
+                self.clerk.ask(word, partial(child.reply, word.number))
+
+    def note_progress(self, child: ChildHandle, report: Report) -> None:
+        self.display.reported(report)
+        if assignment := child.assignments.get(report.claim):
+            assignment.progressed_at = monotonic()
 
     def hand_in(self, outcomes: Collection[Outcome]) -> None:
         if outcomes:

@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 from jobs.conf import conf
-from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome, Report
+from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome
 from jobs.handlers.folders import Folders
 from jobs.states import TERMINAL, Verdict
 from jobs.stop_signals import signals_caught
@@ -26,7 +26,7 @@ from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.housekeeping import Janitor
 from jobs.worker.intake import Intake
 from jobs.worker.ledger import Ledger
-from jobs.worker.messages import Asked, Ended, Told, Word
+from jobs.worker.messages import Ended, Word
 from jobs.worker.nursery import Exit, Nursery, NurseryGone
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.orders import DISABLED, pass_on, stop_all
@@ -215,21 +215,8 @@ class Supervisor:
     # Children speak
 
     def on_words(self, child: ChildHandle, words: list[Word]) -> None:
-        for word in words:
-            if isinstance(word, Told):
-                if word.report.claim in child.assignments:  # else a thread has outlived its handler, and talks on
-                    self.note_progress(child, word.report)
-                    self.clerk.report(word.report)
-            elif isinstance(word, Asked):
-                if word.report:
-                    self.note_progress(child, word.report)
-                self.clerk.ask(word, partial(child.reply, word.number))
+        self.desk.pass_on(child, words)
         self.on_ended(child, [word for word in words if isinstance(word, Ended)])
-
-    def note_progress(self, child: ChildHandle, report: Report) -> None:
-        self.display.reported(report)
-        if assignment := child.assignments.get(report.claim):
-            assignment.progressed_at = monotonic()
 
     def on_ended(self, child: ChildHandle, words: Sequence[Ended]) -> None:
         ended = [(assignment, word) for word in words if (assignment := child.ended(word.claim))]
