@@ -17,6 +17,7 @@ NEVER_ANSWERED = "The queue never answered, so that this worker did nothing at a
 HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
 CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
 NURSERY_GONE = "The process that holds this worker's children is gone, and they with it."
+FAULT = "Something went wrong in this worker itself: it hands its jobs back and stops"
 NO_ANSWER = "The queue does not answer: the reaper will find what was not told."
 
 

@@ -33,7 +33,7 @@ from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
-from jobs.worker.shutdown import CHILDREN_DIE, HEARTBEAT_DEAD, NO_ANSWER, NURSERY_GONE, Shutdown, WorkerFailed
+from jobs.worker.shutdown import CHILDREN_DIE, FAULT, HEARTBEAT_DEAD, NO_ANSWER, NURSERY_GONE, Shutdown, WorkerFailed
 from jobs.worker.timekeeper import Timekeeper
 from jobs.worker.wake_ups import WakeUps
 from jobs.worker.watch import recall, watch
@@ -96,11 +96,15 @@ class Supervisor:
         return self.desk.tally
 
     def go_on(self) -> None:
-        try:
-            self.tick()
-            self.deal_with_what_happened()
-        except NurseryGone:
-            self.on_nursery_gone()
+        for step in (self.tick, self.deal_with_what_happened):  # what fails in one does not keep us from the other
+            try:
+                step()
+            except NurseryGone:
+                self.on_nursery_gone()
+            except Exception as error:  # a fault of our own: jobs are handed back, not left to be charged for it
+                logger.exception("the supervisor failed")
+                self.shutdown.fail(WorkerFailed(f"{FAULT} ({error!r})."))
+                self.hand_back_what_nobody_has()
 
     def tick(self) -> None:
         """Work first: who has slept for a while has everything to look at, and was woken for a job."""
@@ -279,8 +283,11 @@ class Supervisor:
         if self.is_done():
             return
         self.shutdown.fail(WorkerFailed(NURSERY_GONE))
-        given = {assignment.job.claim for assignment in self.crew.assignments()}
         for child in list(self.crew.children):
             child.presume_dead()
             self.bury(child)  # if it has hung up before; else when it does
+        self.hand_back_what_nobody_has()
+
+    def hand_back_what_nobody_has(self) -> None:
+        given = {assignment.job.claim for assignment in self.crew.assignments()}
         self.hand_back(self.desk.untold(given), "no process was there to run it")

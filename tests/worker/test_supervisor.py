@@ -13,7 +13,7 @@ from django.db import connections
 
 from jobs.db import Now
 from jobs.exceptions import ClaimLost, Fatal, RetryLater, WaitFor
-from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome, Report
+from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Orders, Outcome, Report
 from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
 from jobs.lifecycle.reap import reap_once
@@ -23,6 +23,7 @@ from jobs.states import Status, WorkerStatus
 from jobs.worker.child import child_main
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.display import LogDisplay
+from jobs.worker.intake import Intake
 from jobs.worker.messages import Told
 from jobs.worker.nursery import Nursery, children_of
 from jobs.worker.options import WorkerOptions, WorkerTally
@@ -318,6 +319,43 @@ def test_a_lost_claim_interrupts_a_handler_that_does_not_ask(
     tally = work()
     assert (tally.jobs, tally.other) == (1, 1)
     assert reload(job).status == Status.RUNNING  # nothing was said of it any more
+
+
+def assert_handed_back(job: Job) -> None:
+    assert events_of(job) == ["enqueued", "claimed", "released"]
+    assert (reload(job).status, reload(job).attempt) == (Status.PENDING, 0)
+
+
+def test_a_fault_of_the_supervisors_own_is_told_and_what_runs_is_handed_back(
+    work: Work, kind: Register, tmp_path: Path, monkeypatch
+):
+    begun, look_round = tmp_path / "begun", Supervisor.look_round
+
+    def run(ctx: Context) -> None:
+        begun.touch()
+        stubborn(ctx)
+
+    def fail_once_it_runs(self: Supervisor, now: float) -> None:
+        if begun.exists():
+            raise RuntimeError("can't start new thread")
+        look_round(self, now)
+
+    monkeypatch.setattr(Supervisor, "look_round", fail_once_it_runs)
+    job = make_job(kind(run), max_attempts=1)
+    with pytest.raises(WorkerFailed, match="can't start new thread"):
+        work()
+    assert_handed_back(job)
+
+
+def test_what_nobody_has_been_given_because_of_a_fault_is_handed_back(work: Work, monkeypatch):
+    def give_out(self: Intake, jobs: Sequence[ClaimedJob]) -> list[ClaimedJob]:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Intake, "give_out", give_out)
+    job = make_job(max_attempts=1)
+    with pytest.raises(WorkerFailed, match="can't start new thread"):
+        work()
+    assert_handed_back(job)
 
 
 class Unheard(DatabaseClient):
