@@ -25,7 +25,7 @@ from jobs.worker.execution import outcome_of_stop, run_attempt
 from jobs.worker.leases import last_moment, lease_clock, margin
 from jobs.worker.leftovers import kill_own_children
 from jobs.worker.messages import Ended, Reason, Reply, Run, Stop
-from jobs.worker.nursery import ChildMain
+from jobs.worker.nursery import NO_ROOM, ChildMain
 from jobs.worker.outbox import Outbox
 from jobs.worker.reporting import AttemptReporter, Replies
 from jobs.worker.slots import MainSlot, Slot, ThreadSlot
@@ -82,14 +82,20 @@ class Child:
         return not self.inbox.empty()
 
     def run(self) -> None:
-        self.outbox.start()
-        threading.Thread(target=self.obey, name="orders", daemon=True).start()
-        for slot in self.slots:
-            slot.start()
+        self.start_threads()
         self.main_slot.loop()
         self.outbox.close()
         connections.close_all()
         tracing.flush()
+
+    def start_threads(self) -> None:
+        try:
+            self.outbox.start()
+            for slot in self.slots:
+                slot.start()
+            threading.Thread(target=self.obey, name="orders", daemon=True).start()
+        except RuntimeError:  # the limit of the machine, or of the service: our supervisor says so
+            os._exit(NO_ROOM)
 
     def obey(self) -> None:
         """Read orders until the supervisor closes the pipe, or is gone."""

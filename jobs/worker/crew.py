@@ -7,13 +7,15 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 
 from jobs.handlers.base import ClaimedJob, ClaimRef
 from jobs.worker.board import PLACES, Board
+from jobs.worker.forking import NO_THREADS, Forking
 from jobs.worker.messages import Granted, Order, Reason, Reply, Run, Stop, Word
-from jobs.worker.nursery import CannotFork, Nursery
+from jobs.worker.nursery import NO_ROOM, CannotFork, Nursery
 from jobs.worker.pipes import Speaker, read, shut
 
 logger = logging.getLogger("jobs.worker")
@@ -191,6 +193,11 @@ class ChildHandle:
         """It has exited, and everything it said has been heard."""
         return self.exit_code is not None and self.hung_up
 
+    @property
+    def had_no_room(self) -> bool:
+        """It could not even start its threads."""
+        return self.exit_code == NO_ROOM and not self.board.through
+
     def close(self) -> None:
         """When it is gone; a process that it forked may still hold its end of the pipe."""
         self.retire()
@@ -231,6 +238,7 @@ class Crew:
         self.on_words, self.on_end = on_words, on_end
         self.berths = [Berth() for _ in range(processes)]
         self.isolated: list[ChildHandle] = []
+        self.forking = Forking()
 
     @property
     def pool(self) -> list[ChildHandle]:
@@ -258,10 +266,8 @@ class Crew:
         """Start the children that are missing, and whose time has come."""
         for berth in self.berths:
             if berth.child is None and monotonic() >= berth.restart_at:
-                try:
+                with suppress(CannotFork):  # which is no crash: it is tried again after a while
                     berth.child = self.new_child(self.concurrency, isolated=False)
-                except CannotFork:
-                    berth.crashed()  # to be tried again after a while
 
     def new_isolated_child(self, weight: int = 1) -> ChildHandle:
         child = self.new_child(1, isolated=True)
@@ -270,18 +276,18 @@ class Crew:
         return child
 
     def new_child(self, slots: int, *, isolated: bool) -> ChildHandle:
-        try:
+        with self.forking.tried():
             return ChildHandle(self.nursery, slots, isolated=isolated, on_words=self.on_words, on_hung_up=self.on_end)
-        except OSError as error:  # too many open files
-            raise CannotFork from error
 
     def remove(self, child: ChildHandle) -> None:
         """A child is gone. Of the pool's, one that ended by itself counts as crashed."""
+        if child.had_no_room:
+            self.forking.failed(NO_THREADS)
         if child in self.isolated:
             self.isolated.remove(child)
         for berth in self.berths:
             if berth.child is child:
-                if child.killed:
+                if child.killed or child.had_no_room:
                     berth.child = None
                 else:
                     berth.crashed()

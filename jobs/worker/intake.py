@@ -94,6 +94,8 @@ class Intake:
         """Seconds to sleep, where nothing was found."""
         interval = self.options.poll_interval or conf.POLL_INTERVAL or self.usual_interval()
         wait = interval * random.uniform(0.9, 1.1)
+        if self.crew.forking.wait:  # what needs a process of its own was not even asked for
+            wait = min(wait, self.crew.forking.wait)
         return wait if next_due_in is None else min(wait, next_due_in)
 
     @property
@@ -129,7 +131,7 @@ class Intake:
             queues=queue_order(self.options.queues) or sorted(self._hints),
             limit=limit,
             isolated_kinds=self.isolated_kinds,
-            isolated_limit=max(0, free),
+            isolated_limit=0 if self.crew.forking.wait else max(0, free),
             is_routine=self._look_at > 0,
         )
 

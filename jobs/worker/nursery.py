@@ -29,6 +29,7 @@ PR_SET_CHILD_SUBREAPER = 36
 PACKET = 4096
 ROUNDS_TO_KILL = 1000
 NO_CHILD = -1
+NO_ROOM = os.EX_OSERR  # the exit code of a child that cannot start its threads
 PATIENCE = 10.0  # seconds
 
 ChildMain = Callable[[Connection, int, int], None]  # its end of the pipe, the board's file, how many slots
@@ -64,7 +65,7 @@ class Nursery:
             NurseryProcess(theirs, child_main, blocked).run_and_exit()
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         theirs.close()
-        self._spawned: SimpleQueue[int | None] = SimpleQueue()
+        self._spawned: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
         self._reader: threading.Thread | None = None
 
     def watch(self, on_exit: Callable[[Exit], None], on_gone: Callable[[], None]) -> None:
@@ -77,12 +78,12 @@ class Nursery:
         ours, theirs = socket.socketpair()
         with ours, theirs:
             self._send({"spawn": slots}, [theirs.fileno(), board])
-            pid = self._answer()
-            if pid is None:
+            answer = self._answer()
+            if answer is None:
                 raise NurseryGone
-            if pid == NO_CHILD:
-                raise CannotFork
-            return pid, Connection(ours.detach())
+            if answer["spawned"] == NO_CHILD:
+                raise CannotFork(answer["why"])
+            return answer["spawned"], Connection(ours.detach())
 
     def kill(self, pid: int) -> None:
         with suppress(NurseryGone):  # then it is dead already
@@ -97,7 +98,7 @@ class Nursery:
             self._reader.join()
         self._socket.close()
 
-    def _answer(self) -> int | None:
+    def _answer(self) -> dict[str, Any] | None:
         try:
             return self._spawned.get(timeout=PATIENCE)
         except Empty:  # it is stopped, and would keep us waiting for ever
@@ -118,7 +119,7 @@ class Nursery:
             while packet := self._socket.recv(PACKET):
                 message: dict[str, Any] = json.loads(packet)
                 if "spawned" in message:
-                    self._spawned.put(message["spawned"])
+                    self._spawned.put(message)
                 else:
                     on_exit(Exit(**message))
         self._spawned.put(None)
@@ -185,19 +186,18 @@ class NurseryProcess:
         return True
 
     def spawn(self, slots: int, pipe: int, board: int) -> None:
-        nursery = os.getpid()
+        nursery, why = os.getpid(), ""
         try:
             pid = os.fork()
-        except OSError:  # too many processes, too little memory: no reason to end the children there are
-            logger.exception("no new process could be made")
-            pid = NO_CHILD
+        except OSError as error:  # too many processes, too little memory: no reason to end the children there are
+            pid, why = NO_CHILD, str(error)
         else:
             if pid == 0:
                 self.become_child(nursery, slots, pipe, board)
             self.children.add(pid)
         os.close(pipe)
         os.close(board)
-        self.tell({"spawned": pid})
+        self.tell({"spawned": pid, "why": why})
 
     def become_child(self, nursery: int, slots: int, pipe: int, board: int) -> NoReturn:
         code = 1
@@ -243,7 +243,7 @@ class NurseryProcess:
             except ChildProcessError:
                 return
 
-    def tell(self, message: dict[str, int]) -> None:
+    def tell(self, message: dict[str, int | str]) -> None:
         with suppress(OSError):  # the supervisor is gone: the next look at the socket says so
             self.control.send(json.dumps(message).encode())
 

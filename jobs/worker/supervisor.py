@@ -271,7 +271,7 @@ class Supervisor:
         self.settle([(assignment, outcome_with_child(assignment, None)) for assignment in left])
         for assignment in left:
             child.ended(assignment.job.claim)
-        by_itself = not child.killed and not child.isolated and not self.shutdown.begun
+        by_itself = not (child.killed or child.isolated or child.had_no_room or self.shutdown.begun)
         self.crew.remove(child)
         if by_itself:
             logger.error("a child process died pid=%d exit_code=%s", child.pid, child.exit_code)

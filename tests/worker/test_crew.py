@@ -1,22 +1,27 @@
 """The crew: children that crash are replaced, later and later, and what each of them has to do is known."""
 
+import errno
 import os
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic
 
 import pytest
 
 from jobs.worker import crew as crew_module
-from jobs.worker.board import PLACES
+from jobs.worker.board import PLACES, Board
 from jobs.worker.crew import CRASH_WINDOW, CRASHES_TO_GIVE_UP, Berth, ChildHandle, Crew
 from jobs.worker.messages import Ended, Reason
-from jobs.worker.nursery import CannotFork, children_of
+from jobs.worker.nursery import NO_ROOM, CannotFork, children_of
 from jobs.worker.pipes import Speaker
 from tests.concurrency.threads import wait_until
 from tests.handlers.reporter import a_claimed_job
+from tests.worker.full_machine import FullMachine
 from tests.worker.household import Household, give, on_hung_up, tell, wait_until_gone
+
+FOR_EVER = 1e9  # seconds
 
 
 class Clock:
@@ -156,6 +161,51 @@ def test_a_child_for_one_job_alone_is_no_part_of_the_pool(pool: Pool):
     pool.bury(alone)
     assert pool.crew.children == []
     assert not any(berth.crashes for berth in pool.crew.berths)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FullMachine:
+    machine = FullMachine(tmp_path, monkeypatch)
+    machine.limit_processes()
+    return machine
+
+
+def test_where_no_process_can_be_made_none_has_crashed_and_they_are_made_when_there_is_room(
+    machine: FullMachine, pool: Pool, caplog: pytest.LogCaptureFixture
+):
+    machine.fill(FOR_EVER)
+    for _ in range(CRASHES_TO_GIVE_UP):
+        assert pool.new() == []
+        assert pool.crew.forking.wait > 0
+        pool.crew.forking._pause = 0.0  # its time has come
+    with pytest.raises(CannotFork, match="Resource temporarily unavailable"):
+        pool.crew.new_isolated_child()
+    assert not any(berth.crashes for berth in pool.crew.berths)
+    assert caplog.text.count("no new process can be made") == 1
+    machine.empty()
+    pool.crew.forking._pause = 0.0
+    assert len(pool.new()) == 2
+
+
+def test_too_many_open_files_are_no_crash_either(pool: Pool, monkeypatch, caplog: pytest.LogCaptureFixture):
+    def fail() -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(Board, "new_memory", fail)
+    assert pool.new() == []
+    assert not any(berth.crashes for berth in pool.crew.berths)
+    assert "Too many open files" in caplog.text
+
+
+def test_a_child_that_has_no_room_for_its_threads_has_not_crashed(pool: Pool):
+    child, other = pool.new()
+    for each in (child, other):
+        tell(each, os._exit, NO_ROOM)
+    other.board.count()  # one that has done something ends as it likes
+    pool.bury(child)
+    assert pool.crew.forking.wait > 0
+    pool.bury(other)
+    assert [len(berth.crashes) for berth in pool.crew.berths] == [0, 1]
 
 
 @pytest.mark.parametrize("thread", [Speaker, threading.Thread])

@@ -11,6 +11,7 @@ from jobs.handlers.registry import Kind
 from jobs.windows import Window
 from jobs.worker.clerk import Found
 from jobs.worker.crew import Crew
+from jobs.worker.forking import FIRST_PAUSE
 from jobs.worker.intake import POLL, POLL_WITH_WAKE_UPS, Intake
 from jobs.worker.ledger import Ledger
 from jobs.worker.options import WorkerOptions
@@ -167,6 +168,18 @@ def test_a_look_without_room_for_what_must_begin_at_once_says_nothing_about_that
     assert intake.held_back
     intake.found(replace(NOTHING, order=replace(NOTHING.order, isolated_limit=1)))
     assert not intake.held_back
+
+
+def test_where_no_process_can_be_made_it_asks_for_no_job_that_needs_one_until_that_is_tried_again(
+    intake: Intake, errands: Errands, ear: Ear
+):
+    ear.working = True
+    intake.crew.forking.failed("full")
+    intake.look()
+    assert [(order.limit, order.isolated_limit) for order in errands.orders] == [(2, 0)]
+    intake.found(Found(errands.orders[-1], []))
+    assert intake.held_back
+    assert 0 < intake.patience() <= FIRST_PAUSE
 
 
 def test_it_asks_for_no_more_than_it_may_take(intake: Intake, errands: Errands):

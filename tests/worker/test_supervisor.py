@@ -32,6 +32,7 @@ from jobs.worker.shutdown import WorkerFailed
 from jobs.worker.supervisor import Supervisor
 from tests.concurrency.threads import wait_until
 from tests.factories import age, events_of, make_due, make_job, make_periodic, reload
+from tests.worker.full_machine import FullMachine
 from tests.worker.household import Household
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -356,6 +357,23 @@ def test_what_nobody_has_been_given_because_of_a_fault_is_handed_back(work: Work
     with pytest.raises(WorkerFailed, match="can't start new thread"):
         work()
     assert_handed_back(job)
+
+
+@pytest.mark.parametrize("limit", [FullMachine.limit_processes, FullMachine.limit_threads])
+def test_a_machine_without_room_for_another_process_is_asked_seldom_and_the_job_waits(
+    work: Work, kind: Register, tmp_path: Path, monkeypatch, caplog: pytest.LogCaptureFixture, limit
+):
+    machine = FullMachine(tmp_path, monkeypatch)
+    limit(machine)
+    make_job(kind(lambda ctx: machine.fill(2.0)), priority=1)  # in a process that is there
+    job = make_job(kind(lambda ctx: None, isolation="process"), max_attempts=1)
+    assert work().completed == 2
+    claimed = events_of(job).count("claimed")
+    assert 2 <= claimed <= 3  # at once, and after 1 s and 3 s: not as often as the database can do it
+    assert events_of(job) == ["enqueued", *["claimed", "released"] * (claimed - 1), "claimed", "completed"]
+    assert (reload(job).attempt, reload(job).crashes) == (1, 0)
+    assert caplog.text.count("no new process can be made") == 1
+    assert "Traceback" not in caplog.text
 
 
 class Unheard(DatabaseClient):
