@@ -22,7 +22,6 @@ logger = logging.getLogger("jobs.worker")
 CRASHES_TO_GIVE_UP, CRASH_WINDOW = 5, 300.0
 HOPELESS = f"{CRASHES_TO_GIVE_UP} times in {CRASH_WINDOW / 60:g} minutes"
 RESTART_AFTER = (1.0, 4.0, 16.0, 60.0)  # seconds, by the number of crashes
-
 PATIENCE = 3.0  # seconds between the interruption of a handler and the end of its process
 MOST_AT_ONCE = PLACES // 2
 LONG = 0.1  # seconds: a job that takes longer is none of those that are run by the batch
@@ -85,11 +84,12 @@ class ChildHandle:
         self.weight = 1  # of an isolated one: the slots of the worker that it takes
         self.assignments: dict[ClaimRef, Assignment] = {}
         self.given = 0  # since it began
+        self.last_claims: deque[ClaimRef] = deque(maxlen=slots)  # of those that ended: it may still tidy up after them
         self.free_places = deque(range(PLACES))
         self.recalled_places: set[int] = set()  # it has not come to them yet
-        self.killed = False
+        self.killed = self.retired = self.hung_up = False
         self.exit_code: int | None = None
-        self.hung_up = False
+        self.stuck_since: float | None = None  # by the watch
         self.last_ended_at = monotonic()  # as far as we have heard
         self._speaker = Speaker(self.connection)
         self._threads = [
@@ -139,6 +139,7 @@ class ChildHandle:
         assignment = self.assignments.pop(claim, None)
         if assignment:
             self.free_places.append(assignment.place)
+            self.last_claims.append(claim)
         return assignment
 
     def waiting_since(self) -> float | None:
@@ -172,6 +173,7 @@ class ChildHandle:
 
     def retire(self) -> None:
         """No more orders: it ends when it is through."""
+        self.retired = True
         self._speaker.hush()
 
     def kill(self) -> None:

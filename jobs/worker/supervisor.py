@@ -266,8 +266,8 @@ class Supervisor:
         if not child.is_gone or child not in self.crew.children:
             return
         left = list(child.assignments.values())
-        for assignment in left:
-            self.janitor.remove_scratch(assignment.job.claim)
+        for claim in (*child.assignments, *child.last_claims):
+            self.janitor.remove_scratch(claim)
         self.settle([(assignment, outcome_with_child(assignment, None)) for assignment in left])
         for assignment in left:
             child.ended(assignment.job.claim)

@@ -11,7 +11,7 @@ from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
 
 logger = logging.getLogger("jobs.worker")
-UNHEARD = 60.0  # seconds: another job in the same process may hold the interpreter for a while
+UNHEARD = 60.0  # seconds: another job in the same process may hold the interpreter for a while, or its scratch be large
 RECALL_AFTER = 0.5  # seconds: what waits behind a job that takes longer goes to somebody else
 UNTAKEN = 5.0  # seconds: a process that does not even begin what it has a free slot for is stopped, or starved
 
@@ -45,6 +45,10 @@ def watch(crew: Crew, ledger: Ledger, now: float) -> None:
             logger.warning("killing a process that does not say how a job ended pid=%d job=%s",
                            assignment.child.pid, assignment.job.id)  # fmt: skip
             assignment.child.kill()
+    for child in crew.children:
+        if is_stuck(child, now):
+            logger.warning("killing a process that runs nothing and neither goes on nor ends pid=%d", child.pid)
+            child.kill()
 
 
 def recall(crew: Crew, now: float, *, everything: bool) -> list[ClaimRef]:
@@ -57,6 +61,16 @@ def is_unheard(assignment: Assignment, now: float) -> bool:
     """Its handler ended long ago, and its process has not told how: it cannot speak."""
     ended_at = assignment.ended_at
     return ended_at is not None and now - ended_at > UNHEARD and not assignment.child.killed
+
+
+def is_stuck(child: ChildHandle, now: float) -> bool:
+    """It has no job to run, but has long not been through with its last one, or not ended though it was to."""
+    runs = child.is_brisk(now) or bool(child.assignments)
+    if runs or not (child.retired or child.given > child.board.through):
+        child.stuck_since = None
+    elif child.stuck_since is None:
+        child.stuck_since = now
+    return child.stuck_since is not None and now - child.stuck_since > UNHEARD and not child.killed
 
 
 def is_held_up(child: ChildHandle, now: float) -> bool:

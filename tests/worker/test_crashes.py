@@ -146,6 +146,19 @@ def test_a_child_that_dies_before_its_nursery_is_settled_too(stage: Stage):
     assert (job.status, job.attempt, job.crashes) == (Status.PENDING, 1, 1)
 
 
+def test_a_child_that_is_frozen_between_two_jobs_is_replaced(stage: Stage):
+    """It holds no job by then: what it was given was called back."""
+    first = stage.add("app.short")
+    stage.worker(TEST_APPS="tests.impatient")
+    stage.wait_for_end(first)
+    frozen = stage.history("start")[0].pid
+    os.kill(frozen, signal.SIGSTOP)
+    second = stage.add("app.short", max_attempts=1)
+    assert (stage.wait_for_end(second).status, reload(second).attempt) == (Status.COMPLETED, 1)
+    assert stage.history("start")[-1].pid != frozen
+    assert f"neither goes on nor ends pid={frozen}" in stage.logs()
+
+
 def test_a_frozen_worker_that_comes_back_after_its_job_was_taken_changes_nothing(stage: Stage):
     job_id = stage.add("app.long")
     frozen = stage.worker()

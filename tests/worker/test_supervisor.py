@@ -33,7 +33,7 @@ from jobs.worker.supervisor import Supervisor
 from tests.concurrency.threads import wait_until
 from tests.factories import age, events_of, make_due, make_job, make_periodic, reload
 from tests.worker.full_machine import FullMachine
-from tests.worker.household import Household
+from tests.worker.household import Household, wait_until_gone
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Register = Callable[..., str]
@@ -357,6 +357,21 @@ def test_what_nobody_has_been_given_because_of_a_fault_is_handed_back(work: Work
     with pytest.raises(WorkerFailed, match="can't start new thread"):
         work()
     assert_handed_back(job)
+
+
+def test_what_a_child_did_not_come_to_tidy_up_is_removed_when_it_is_killed(
+    supervisor: Supervisor, household: Household
+):
+    assignment = household.assignment()
+    child, scratch = assignment.child, supervisor.folders.make_scratch(assignment.job.claim)
+    supervisor.crew.isolated.append(child)
+    child.ended(assignment.job.claim)
+    child.kill()
+    wait_until_gone(child)
+    supervisor.bury(child)
+    supervisor.janitor.start()
+    wait_until(lambda: not scratch.exists())
+    supervisor.janitor.close()
 
 
 @pytest.mark.parametrize("limit", [FullMachine.limit_processes, FullMachine.limit_threads])

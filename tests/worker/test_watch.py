@@ -1,5 +1,7 @@
 """Which attempts must be stopped, and why: looked at from outside, at a moment that the test gives."""
 
+import os
+import signal
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,9 +13,9 @@ from jobs.worker.crew import LONG, Assignment, ChildHandle
 from jobs.worker.leases import LONGEST_MARGIN, last_moment, lease_clock, margin
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
-from jobs.worker.watch import RECALL_AFTER, UNTAKEN, is_held_up, watch, why_to_stop
+from jobs.worker.watch import RECALL_AFTER, UNHEARD, UNTAKEN, is_held_up, watch, why_to_stop
 from tests.handlers.reporter import a_claimed_job
-from tests.worker.household import Household, give
+from tests.worker.household import Household, give, wait_until_gone
 
 Register = Callable[..., str]
 MINUTE = timedelta(minutes=1)
@@ -148,3 +150,64 @@ def test_where_jobs_end_all_the_time_none_is_looked_at_and_where_they_do_not_eac
     assert assignment.stop_reason is None
     watch(crew, Ledger(), began + LONG * 2)
     assert assignment.stop_reason == Reason.TIMEOUT
+
+
+# Children that have nothing to run
+
+
+def moments(child: ChildHandle) -> tuple[float, float, float]:
+    """When it is seen first, for the last time at which it may be as it is, and when that is over."""
+    first = child.last_ended_at + 2 * LONG
+    return first, first + 0.9 * UNHEARD, first + 1.1 * UNHEARD
+
+
+def assert_killed_in_the_end(child: ChildHandle, caplog: pytest.LogCaptureFixture) -> None:
+    crew: Any = OneChild(child)
+    first, still, over = moments(child)
+    for now in (first, still):
+        watch(crew, Ledger(), now)
+        assert not child.killed
+    for _ in range(2):
+        watch(crew, Ledger(), over)
+    wait_until_gone(child)
+    assert (child.exit_code, caplog.text.count(f"neither goes on nor ends pid={child.pid}")) == (-signal.SIGKILL, 1)
+
+
+def test_a_child_that_never_comes_to_what_was_called_back_is_killed(household: Household, caplog):
+    child = household.assignment().child
+    os.kill(child.pid, signal.SIGSTOP)
+    assert child.recall()
+    assert_killed_in_the_end(child, caplog)
+
+
+def test_a_child_that_says_how_its_job_ended_and_then_hangs_is_killed(household: Household, caplog):
+    assignment, _ = begun(household)
+    assignment.child.board.end(assignment.place)
+    assignment.child.ended(assignment.job.claim)
+    assert_killed_in_the_end(assignment.child, caplog)
+
+
+def test_a_child_that_was_to_end_and_does_not_is_killed(household: Household, caplog):
+    child = household.child(isolated=True)
+    os.kill(child.pid, signal.SIGSTOP)
+    child.retire()
+    assert_killed_in_the_end(child, caplog)
+
+
+def test_a_child_that_goes_on_after_a_while_or_waits_for_a_job_or_runs_one_is_not(household: Household):
+    assignment, _ = begun(household)
+    child, claim = assignment.child, assignment.job.claim
+    crew: Any = OneChild(child)
+    first, still, over = moments(child)
+    give(child, a_claimed_job())
+    assert child.recall()
+    for now in (first, over):  # it runs something, and what was called back waits behind that
+        watch(crew, Ledger(), now)
+    child.board.end(assignment.place)
+    child.ended(claim)
+    watch(crew, Ledger(), over)
+    for _ in range(2):  # it is through with both
+        child.board.count()
+    for now in (over + still, over + over):
+        watch(crew, Ledger(), now)
+    assert not child.killed
