@@ -42,8 +42,11 @@ class Notary(threading.Thread):
 
     def finish(self, job: ClaimedJob, outcome: Outcome) -> None:
         if not self.ident:
-            self.start()
-        self._tray.put((job, outcome))
+            try:
+                self.start()
+            except RuntimeError:  # no room for another thread: the clerk does it until there is
+                return self.on_finished(self.hand_in([outcome]))
+        return self._tray.put((job, outcome))
 
     def close(self) -> None:
         """Do what is on the tray, then end."""

@@ -23,13 +23,19 @@ class Registrar(threading.Thread):
         self._tray: SimpleQueue[Sequence[Outcome] | None] = SimpleQueue()
 
     def finish(self, outcomes: Sequence[Outcome]) -> None:
-        if not self.client.answers_several_at_once or (self.ident and not self.is_alive()):
+        if not self.client.answers_several_at_once or not self.is_at_work():
             self.client.rest()
             self.on_finished(self.hand_in(outcomes))
             return
-        if not self.ident:
-            self.start()
         self._tray.put(outcomes)
+
+    def is_at_work(self) -> bool:
+        if not self.ident:
+            try:
+                self.start()
+            except RuntimeError:  # no room for another thread: the clerk does it until there is
+                return False
+        return self.is_alive()
 
     def end(self) -> None:
         """When what is on the tray is done."""

@@ -94,6 +94,16 @@ def test_it_says_when_too_many_wait(desk: Desk):
     wait_until(lambda: not desk.notary.is_swamped)
 
 
+def test_where_there_is_no_room_for_its_thread_it_is_done_on_the_spot(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    def start(self: Notary) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Notary, "start", start)
+    desk.gate.set()
+    desk.give()
+    assert len(desk.finished) == 1
+
+
 def test_its_failure_is_told(desk: Desk):
     desk.gate.set()
     desk.give("broken")

@@ -68,6 +68,21 @@ def test_where_the_queue_answers_one_by_one_it_is_done_on_the_spot():
     office.registrar.end()
 
 
+def test_where_there_is_no_room_for_its_thread_it_is_done_on_the_spot_until_there_is(monkeypatch: pytest.MonkeyPatch):
+    def start(self: Registrar) -> None:
+        raise RuntimeError("can't start new thread")
+
+    office = Office()
+    office.open.set()
+    with monkeypatch.context() as full:
+        full.setattr(Registrar, "start", start)
+        office.registrar.finish([an_outcome()])
+    assert (len(office.answered), office.threads) == (1, {threading.current_thread()})
+    office.registrar.finish([an_outcome()])
+    office.registrar.end()
+    assert (len(office.answered), office.threads) == (2, {threading.current_thread(), office.registrar})
+
+
 def test_one_that_was_never_needed_ends_at_once():
     Office().registrar.end()
 
