@@ -13,6 +13,7 @@ from psycopg import sql
 from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import NoWakeUps, QueueUnavailable
 
+PROOF = "@proof"  # a word, not a queue: nobody else looks for work because of it
 PROOF_WITHIN = 5.0  # seconds
 
 
@@ -49,7 +50,7 @@ class PostgresListener:
 
     def _prove(self) -> None:
         """Behind a pooler that gives each transaction another connection, LISTEN succeeds and nothing is ever heard."""
-        proof = f"proof {uuid4()}"
+        proof = f"{PROOF} {uuid4()}"
         with closing(connections.create_connection(DEFAULT_DB_ALIAS)) as other, other.cursor() as cursor:
             cursor.execute("SELECT pg_notify(%s, %s)", [self.channel, proof])
         for notification in self._connection.notifies(timeout=PROOF_WITHIN):

@@ -72,6 +72,16 @@ def test_a_job_that_is_enqueued_wakes_a_worker_that_listens_and_says_in_which_qu
 
 
 @pytest.mark.postgres
+def test_another_one_that_begins_to_listen_wakes_nobody(ear: Ear):
+    """Else each of fifty workers, back after the database was restarted, would send all the others looking."""
+    start(ear)
+    with PostgresListener(wake_up.CHANNEL):
+        make_job()
+    wait_until(lambda: ear.queues == ("default",))  # what was said before has been heard, too
+    assert ear.heard == 2, "once when it began, and once for the job"
+
+
+@pytest.mark.postgres
 def test_a_connection_that_is_cut_is_replaced_and_what_was_missed_is_looked_for(ear: Ear):
     start(ear)
     assert ear.heard_by(lambda: scalar(f"SELECT count(pg_terminate_backend(pid)) {LISTENS}"))
