@@ -7,7 +7,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from urllib.parse import quote, unquote
 from uuid import uuid4
@@ -65,13 +65,22 @@ class Folders:
         remove(self.scratch_of(claim))
 
     def remove_workdir(self, job_id: int) -> None:
-        if doomed := self.set_aside(job_id):
-            remove(doomed)
+        self.remove_workdirs([job_id])
+
+    def remove_workdirs(self, job_ids: Iterable[int]) -> None:
+        """All are set aside first: to delete one may take minutes, in which a job that was retried begins anew."""
+        doomed: list[Path | None] = []
+        for job_id in job_ids:
+            try:
+                doomed.append(self.set_aside(job_id))
+            except OSError as error:
+                logger.warning("the directory %s could not be moved away: %s", self.workdir_of(job_id), error)
+        for path in filter(None, doomed):
+            remove(path)
 
     def set_aside(self, job_id: int) -> Path | None:
-        """Where the workdir is now, to be removed: an attempt that begins meanwhile finds an empty place, never half a
-        directory."""
-        doomed = self._scratch / file_name(self.owner) / f"removed-{job_id}-{uuid4().hex}"
+        """Where the workdir is now, for us to remove: an attempt that begins finds none, never half a directory."""
+        doomed = self._of_owner / f"removed-{job_id}-{uuid4().hex}"
         try:
             doomed.parent.mkdir(mode=FOR_US_ALONE, parents=True, exist_ok=True)
             self.workdir_of(job_id).rename(doomed)

@@ -77,5 +77,4 @@ def remove_leftovers(folders: Folders, needing_workdir: Callable[[Collection[int
             Folders(folders.root, owner).remove_owner()
     kept = folders.workdirs()
     if kept:
-        for job_id in set(kept) - needing_workdir(kept):
-            folders.remove_workdir(job_id)
+        folders.remove_workdirs(set(kept) - needing_workdir(kept))

@@ -134,6 +134,22 @@ def test_what_cannot_be_removed_is_logged(folders: Folders, monkeypatch, caplog)
     assert "could not be removed: device is busy" in caplog.text
 
 
+def test_a_workdir_that_cannot_be_moved_away_is_logged_and_the_others_go(folders: Folders, monkeypatch, caplog):
+    rename = Path.rename
+
+    def refuse(path: Path, target: Path) -> Path:
+        if path == folders.workdir_of(7):
+            raise OSError("device is busy")
+        return rename(path, target)
+
+    for job_id in (6, 7, 8):
+        folders.make_workdir(job_id)
+    monkeypatch.setattr(Path, "rename", refuse)
+    folders.remove_workdirs([6, 7, 8])
+    assert folders.workdirs() == [7]
+    assert "could not be moved away: device is busy" in caplog.text
+
+
 def test_a_root_of_somebody_else_is_refused(folders: Folders, monkeypatch):
     folders.make_workdir(7)
     monkeypatch.setattr(module.os, "geteuid", lambda: 4711)

@@ -1,6 +1,7 @@
 """Directories that nobody needs any more go, and those of whoever may still need them stay."""
 
 import errno
+import shutil
 import threading
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -96,6 +97,25 @@ def test_the_workdir_of_a_failed_job_stays_where_that_is_wanted_until_the_job_is
         mine.make_workdir(job_id)
     remove_leftovers(mine, client.needing_workdir)
     assert mine.workdirs() == [failed]
+
+
+def test_a_job_that_begins_anew_while_a_large_directory_is_deleted_keeps_what_it_writes(
+    mine: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    jobs = [1, 2, 3]
+    retried, delete = list(jobs), shutil.rmtree
+
+    def delete_for_long(path: Path) -> None:
+        while retried:  # by somebody, while the first is deleted; and they begin here
+            (mine.make_workdir(retried.pop()) / "part").write_text("new")
+        delete(path)
+
+    for job_id in jobs:
+        (mine.make_workdir(job_id) / "part").write_text("of an attempt that failed")
+    monkeypatch.setattr(shutil, "rmtree", delete_for_long)
+    remove_leftovers(mine, none_active)
+    assert [(mine.workdir_of(job_id) / "part").read_text() for job_id in jobs] == ["new"] * 3
+    assert list(mine.scratch_of(ClaimRef(1, uuid4())).parent.iterdir()) == [], "what failed is gone"
 
 
 def test_where_there_are_no_workdirs_nobody_is_asked(mine: Folders):
