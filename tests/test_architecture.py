@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,6 +125,21 @@ def test_the_rule_sees_a_write(source):
 def test_the_verbs_of_videos_write_videos_and_nobody_else_does(source):
     assert not list(not_theirs("jobs/videos/lifecycle/publish.py", ast.parse(source)))
     assert list(not_theirs("jobs/videos/views/pages.py", ast.parse(source)))
+
+
+def limits_in(tree: ast.Module) -> Iterator[str]:
+    """The names of limits that a module sets: `MAX_CLAIM = 1000`."""
+    for node in tree.body:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            yield from (name.id for name in names if isinstance(name, ast.Name) and name.id.startswith("MAX_"))
+
+
+def test_a_limit_is_set_in_one_place():
+    """Of two that must agree, one would be changed some day."""
+    limits = Counter(name for path in sources() for name in limits_in(ast.parse(path.read_text())))
+    assert limits["MAX_CLAIM"] == 1
+    assert [name for name, places in limits.items() if places > 1] == []
 
 
 def test_files_are_short():

@@ -26,8 +26,8 @@ from jobs.lifecycle.sql.together import Writes
 from jobs.lifecycle.workers import refreshing_after
 from jobs.models import Claim, Job, PhaseProgress, QualityProgress, Worker
 from jobs.states import EventName, PhaseStatus, QualityStatus, Status
+from jobs.wire.messages import MAX_CLAIM
 
-MAX_CLAIM = 1000
 Shared = dict[Any, Any]
 
 

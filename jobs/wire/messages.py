@@ -7,6 +7,8 @@ from uuid import UUID
 
 from jobs.handlers.base import ClaimedJob, ClaimRef, Orders
 
+MAX_CLAIM = 1000  # jobs by one claim: a worker asks for no more, and the queue gives no more
+
 
 @dataclass(frozen=True)
 class ClaimOrder:

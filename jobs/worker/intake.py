@@ -10,6 +10,7 @@ from uuid import uuid4
 from jobs.conf import conf
 from jobs.handlers.base import ClaimedJob
 from jobs.handlers.registry import Kind, registry
+from jobs.wire.messages import MAX_CLAIM
 from jobs.worker.claiming import BatchSize, queue_order
 from jobs.worker.clerk import Clerk, Found
 from jobs.worker.crew import ChildHandle, Crew
@@ -20,7 +21,6 @@ from jobs.worker.queue_client import ClaimOrder
 from jobs.worker.wake_ups import WakeUps
 
 POLL, POLL_WITH_WAKE_UPS = 1.0, 30.0
-MAX_CLAIM = 1000
 CLOSED_FOR = 10.0  # seconds; a wake-up does not open a worker outside its hours
 
 

@@ -6,6 +6,7 @@ from ninja import Field, Schema
 from pydantic import StrictBool, StrictInt, StrictStr
 
 from jobs.states import PhaseStatus, QualityStatus, Status, Verdict
+from jobs.wire.messages import MAX_CLAIM
 
 Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
@@ -166,7 +167,7 @@ class Look(Schema):
         description="Made anew for each claim; repeated, it brings what it still holds, and no more."
     )
     queues: list[StrictStr] = Field([], description="In the order they are served; empty: all.")
-    limit: StrictInt = Field(1, description="How many jobs at most: 1 to 1000.")
+    limit: StrictInt = Field(1, description=f"How many jobs at most: 1 to {MAX_CLAIM}.")
     kinds: list[StrictStr] = Field([], description="What it can run; empty: whatever this server's version has.")
     completed_there: list[StrictStr] = Field(
         [],
