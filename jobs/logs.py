@@ -1,5 +1,7 @@
 """Log lines for machines and people: one line for each event whatever it says, as key=value or as JSON.
 
+`logger.info(Event("started", job=7))` is `started job=7` to who reads it, and in JSON each field is a key.
+
 `"formatters": {"line": {"()": "jobs.logs.formatter"}}` in LOGGING takes the one that JOBS_LOG_FORMAT names.
 """
 
@@ -8,8 +10,11 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
+from math import isfinite
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -17,14 +22,48 @@ from jobs.conf import conf
 from jobs.sanitise import Redactor, clean_text, cut_middle
 
 # What a line says besides its message, where the record has it. Nothing else: an extra may be anybody's secret.
-EXTRAS = ("job", "attempt", "kind", "worker")
+EXTRAS = ("job", "attempt", "kind")  # and the worker, which `signature` knows
+PROSE = frozenset(("error", "reason", "step", "why"))  # fields that are sentences: in the text of an event, in quotes
 LONGEST = 32 * 1024  # characters of one value
+SHORT = 200  # characters: as names have, which come again and again
 # Control characters, line and paragraph separators, what turns the direction of writing, and lone surrogates.
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 BARE = re.compile(r"[^\s\"'=\\\[\]{}]+")
 SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
-Value = str | int
+Value = str | int | float | list[int]
+
+
+class Event(str):
+    """What a line says of something that happened: its name and its fields. To whoever knows no better it is a text."""
+
+    __slots__ = ("fields", "name")
+    name: str
+    fields: dict[str, object]
+
+    def __new__(cls, name: str, /, **fields: object) -> "Event":
+        told = [f" {key}={value!r}" if key in PROSE else f" {key}={value}" for key, value in fields.items()]
+        event = super().__new__(cls, name + "".join(told))
+        event.name, event.fields = name, fields
+        return event
+
+
+class Signature:
+    """Which worker this process is, once that is known: said by each of its lines that names none."""
+
+    def __init__(self) -> None:
+        self.worker: Callable[[], str] = str
+
+    @contextmanager
+    def of(self, worker: Callable[[], str]) -> Iterator[None]:
+        self.worker = worker
+        try:
+            yield
+        finally:
+            self.worker = str
+
+
+signature = Signature()
 
 
 class LineFormatter(logging.Formatter):
@@ -36,6 +75,7 @@ class LineFormatter(logging.Formatter):
     def __init__(self) -> None:
         super().__init__()
         self._redact = Redactor(os.environ)
+        self._clean_name = lru_cache(1000)(self.clean)
 
     def format(self, record: logging.LogRecord) -> str:
         return self.line(dict(self.values(record)))
@@ -47,15 +87,30 @@ class LineFormatter(logging.Formatter):
         yield "time", time_of(record)
         yield "level", record.levelname
         yield "logger", record.name
-        yield "message", self.clean(message_of(record))
+        yield from self.told(record)
         for name in EXTRAS:
             value = getattr(record, name, None)
             if value not in (None, ""):
-                yield name, value if type(value) is int else self.clean(value)
+                yield name, self.value(value)
+        if worker := getattr(record, "worker", "") or signature.worker():
+            yield "worker", self.value(worker)
         if exception := self.exception_of(record):
             yield "exception", exception
         if record.stack_info:
             yield "stack", self.clean(record.stack_info)
+
+    def told(self, record: logging.LogRecord) -> Iterator[tuple[str, Value]]:
+        yield "message", self.clean(message_of(record))
+
+    def value(self, given: object) -> Value:
+        """Numbers as they are, all else as text."""
+        if type(given) is str and len(given) <= SHORT:
+            return self._clean_name(given)
+        if type(given) is int or (type(given) is float and isfinite(given)):
+            return given
+        if type(given) is list and all(type(each) is int for each in given):
+            return given
+        return self.clean(given)
 
     def clean(self, text: object) -> str:
         """Redacted before it is cut: half a secret is one, too."""
@@ -78,7 +133,17 @@ class KeyValueFormatter(LineFormatter):
 
 
 class JsonFormatter(LineFormatter):
-    """One JSON object a line, with the same names."""
+    """One JSON object a line, with the same names; of an event, with a key for each of its fields."""
+
+    def told(self, record: logging.LogRecord) -> Iterator[tuple[str, Value]]:
+        event = record.msg
+        if not isinstance(event, Event):
+            yield from super().told(record)
+            return
+        yield "message", self.value(event.name)
+        for name, value in event.fields.items():
+            if value is not None:
+                yield name, self.value(value)
 
     def line(self, values: dict[str, Value]) -> str:
         return UNSAFE.sub(json_escape, json.dumps(values, ensure_ascii=False))

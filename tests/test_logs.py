@@ -1,16 +1,20 @@
 """Log lines: one for each event whatever it says, with what it is about, and no secret that nobody wrote there."""
 
+import copy
 import json
 import logging
+import pickle
 import re
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.utils.module_loading import import_string
 
-from jobs.logs import JsonFormatter, KeyValueFormatter, StderrHandler, formatter
+import jobs.worker
+from jobs.logs import Event, JsonFormatter, KeyValueFormatter, StderrHandler, formatter, signature
 
 FORMATTERS = [KeyValueFormatter(), JsonFormatter()]
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -75,6 +79,61 @@ def test_json_says_the_same():
         "time": "2026-05-01T10:00:00.012Z", "level": "INFO", "logger": "jobs.worker", "message": "job 7 completed",
         "job": 7, "attempt": 2, "kind": "a.b", "worker": "box 1",
     }  # fmt: skip
+
+
+def an_event() -> Event:
+    return Event(
+        "finished", job=7, kind="a.b", status="failed", percent=12.5, step=None, job_ids=[7, 8], reason="not 100 %"
+    )
+
+
+def test_an_event_is_a_text_to_whoever_reads_it():
+    text = "finished job=7 kind=a.b status=failed percent=12.5 step=None job_ids=[7, 8] reason='not 100 %'"
+    assert record(an_event()).getMessage() == text
+    assert KeyValueFormatter().format(record(an_event())).endswith(f' message="{text}"')
+
+
+def test_in_json_each_field_of_an_event_is_a_key():
+    told = json.loads(JsonFormatter().format(record(an_event())))
+    assert {name: told[name] for name in told if name not in ("time", "level", "logger")} == {
+        "message": "finished", "job": 7, "kind": "a.b", "status": "failed", "percent": 12.5, "job_ids": [7, 8],
+        "reason": "not 100 %",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), [1, float("nan")], {"a": 1}, True, 10**400])
+def test_json_stays_json_whatever_a_field_is(odd):
+    def refuse(constant: str) -> None:
+        pytest.fail(f"{constant} is no JSON")
+
+    told = json.loads(JsonFormatter().format(record(Event("odd", field=odd))), parse_constant=refuse)
+    assert told["field"] in (str(odd), odd)
+
+
+def test_an_event_that_travels_keeps_its_fields():
+    for arrived in (pickle.loads(pickle.dumps(an_event())), copy.deepcopy(an_event())):
+        assert (arrived, arrived.name, arrived.fields) == (an_event(), "finished", an_event().fields)
+
+
+def test_a_line_of_a_worker_names_it_unless_it_names_one_itself():
+    mine, of_another = record("hello"), record("hello", worker="box-2")
+    with signature.of(lambda: "box-1"):
+        assert KeyValueFormatter().format(mine).endswith(" message=hello worker=box-1")
+        assert json.loads(JsonFormatter().format(mine))["worker"] == "box-1"
+        assert KeyValueFormatter().format(of_another).endswith(" worker=box-2")
+    assert KeyValueFormatter().format(mine).endswith(" message=hello")
+
+
+def hidden_fields(source: str) -> list[str]:
+    """Calls of a logger that put a field into a text, where JSON cannot find it."""
+    return re.findall(r"""logger\.\w+\(\s*f?["'][^"']*=(?:%|{)[^\n]*""", source)
+
+
+def test_no_line_of_the_worker_hides_a_field_in_its_text():
+    assert hidden_fields('logger.info(\n    "started job=%d", 7)') == ['logger.info(\n    "started job=%d", 7)']
+    sources = {path.name: path.read_text() for path in Path(jobs.worker.__path__[0]).glob("*.py")}
+    assert sum("logger." in source for source in sources.values()) > 10
+    assert {name: hidden for name, source in sources.items() if (hidden := hidden_fields(source))} == {}
 
 
 @pytest.mark.parametrize("line_formatter", FORMATTERS)
@@ -149,6 +208,7 @@ def test_no_secret_gets_into_a_line(line_formatter, text, monkeypatch):
     written = line_formatter()  # when logging is set up, the environment is there
     lines = [
         record("what happened: %s", text), record(text), record(kind=text), record(stack_info=text),
+        record(Event("finished", reason=text)), record(Event("finished", reason=text + "x" * 300)), record(Event(text)),
         record("%s" + "x" * 100_000, text), with_exception(lambda: fail(text)),
     ]  # fmt: skip
     assert [line for line in map(written.format, lines) if LEAKED.search(line)] == []

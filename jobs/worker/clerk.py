@@ -13,6 +13,7 @@ from typing import Any
 
 from jobs.exceptions import JobyardError, WorkerNotFound
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
+from jobs.logs import Event
 from jobs.worker.hand_in import HandIn
 from jobs.worker.leases import lease_clock
 from jobs.worker.ledger import NEVER, Ledger
@@ -161,7 +162,7 @@ class Clerk(threading.Thread):
         try:
             self.persist(lambda: self.client.sign_off(self.last_words()))
         except WorkerNotFound as error:
-            logger.warning("could not sign off error=%r", str(error))
+            logger.warning(Event("could not sign off", error=str(error)))
 
     def take(self) -> Tray | None:
         """Wait for something to do; reports that merely moved a number are let lie for a while."""
@@ -222,7 +223,7 @@ class Clerk(threading.Thread):
         self._reported_at[report.claim] = monotonic()
         refused = self.answer(Asked(0, report.claim, report), ONCE_MORE)
         if refused:
-            logger.warning("report refused job=%s reason=%r", report.claim.job_id, str(refused))
+            logger.warning(Event("report refused", job=report.claim.job_id, reason=str(refused)))
 
     def answer(self, asked: Asked, patience: Iterable[float] | None = None) -> Exception | Granted | None:
         """Store what the handler waits for, or ask whether its claim holds; an expired one is renewed first, which may
@@ -234,7 +235,7 @@ class Clerk(threading.Thread):
         except (GivenUp, QueueRefuses):
             raise
         except Exception as error:  # whatever one handler says: the others' worker goes on
-            logger.exception("a report could not be stored job=%s", asked.claim.job_id)
+            logger.exception(Event("a report could not be stored", job=asked.claim.job_id))
             return JobyardError(f"This could not be stored: {error}")
 
     def ask_queue(self, asked: Asked) -> Granted | None:

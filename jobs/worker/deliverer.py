@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from jobs.conf import conf
+from jobs.logs import Event
 from jobs.webhooks.bell import bell
 from jobs.webhooks.delivering import deliver
 from jobs.webhooks.message import Delivery, Sent
@@ -85,7 +86,7 @@ class Deliverer(Repeating):
         try:
             return self.client.take_deliveries(limit, room)
         except QueueUnavailable as error:
-            logger.warning("webhooks wait for the queue error=%r", str(error))
+            logger.warning(Event("webhooks wait for the queue", error=str(error)))
             return ()
 
     def record_deliveries(self, sent: Sequence[Sent]) -> None:
@@ -93,7 +94,7 @@ class Deliverer(Repeating):
             try:
                 return self.client.record_deliveries(sent)
             except QueueUnavailable as error:
-                logger.warning("what became of webhooks is not recorded yet error=%r", str(error))
+                logger.warning(Event("what became of webhooks is not recorded yet", error=str(error)))
                 if number < RECORD_TRIES:
                     self._stop_asked.wait(SOON)
         return None

@@ -7,6 +7,7 @@ from time import monotonic
 
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
 from jobs.handlers.folders import ends_workdir
+from jobs.logs import Event
 from jobs.worker.clerk import Clerk
 from jobs.worker.crew import ChildHandle
 from jobs.worker.display import Display
@@ -55,7 +56,7 @@ class Desk:
 
     def drop(self, lost: Sequence[ClaimRef]) -> None:
         """Their claims are lost: nothing is said of them any more, and nothing of how they ended."""
-        logger.warning("claim lost jobs=%s; their outcomes are dropped", ",".join(str(each.job_id) for each in lost))
+        logger.warning(Event("claim lost, its outcome is dropped", job_ids=[claim.job_id for claim in lost]))
         self.clerk.forget(lost)
 
     def file(self, answers: Sequence[Answer]) -> None:
@@ -66,7 +67,7 @@ class Desk:
             if job is None:
                 continue
             if answer.refused:
-                logger.warning("outcome refused job=%s reason=%r", job.id, str(answer.refused))
+                logger.warning(Event("outcome refused", job=job.id, kind=job.kind, reason=str(answer.refused)))
             self.tally.count(answer.status)
             self.display.finished(job, answer)
         over = ends_workdir()

@@ -7,11 +7,14 @@ from types import TracebackType
 from typing import Protocol
 
 from jobs.handlers.base import Answer, ClaimedJob, Report
+from jobs.logs import Event
 from jobs.states import Status
 from jobs.worker.crew import Assignment
 from jobs.worker.options import WorkerTally
 
 logger = logging.getLogger("jobs.worker")
+STARTED, FINISHED = "started", "finished"
+WENT_WELL: dict[str, dict[str, str]] = {STARTED: {}, FINISHED: {"status": str(Status.COMPLETED)}}
 MOST_LINES = 50  # of jobs that go well, from one look round to the next: a line takes longer than a short job
 
 
@@ -45,38 +48,45 @@ class LogDisplay:
         self.tell_the_rest()
 
     def started(self, job: ClaimedJob) -> None:
-        if self.has_room("started jobs=%d kind=%s", job):
-            logger.info("started job=%d kind=%s queue=%s attempt=%d", job.id, job.kind, job.queue, job.attempt)
+        if logger.isEnabledFor(logging.INFO) and self.has_room(STARTED, job):
+            logger.info(Event(STARTED, job=job.id, kind=job.kind, queue=job.queue, attempt=job.attempt))
 
     def reported(self, report: Report) -> None:
-        logger.debug("progress job=%d percent=%s step=%r", report.claim.job_id, report.progress, report.step)
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(Event("progress", job=report.claim.job_id, percent=report.progress, step=report.step))
 
     def finished(self, job: ClaimedJob, answer: Answer) -> None:
-        if not logger.isEnabledFor(level_of(answer)):
+        level = level_of(answer)
+        if not logger.isEnabledFor(level):
             return
-        if answer.status == Status.COMPLETED and not self.has_room("finished jobs=%d kind=%s status=completed", job):
+        if answer.status == Status.COMPLETED and not self.has_room(FINISHED, job):
             return
-        line = f"finished job={job.id} kind={job.kind} status={status_of(answer)}"
-        if answer.reason:
-            line += f" attempt={job.attempt} max_attempts={job.max_attempts} reason={answer.reason!r}"
-        logger.log(level_of(answer), "%s", line)
+        event = Event(FINISHED, job=job.id, kind=job.kind, status=status_of(answer), **why(job, answer))
+        logger.log(level, event)
 
     def refresh(self, assignments: Sequence[Assignment], tally: WorkerTally) -> None:
         self.tell_the_rest()
 
-    def has_room(self, otherwise: str, job: ClaimedJob) -> bool:
+    def has_room(self, event: str, job: ClaimedJob) -> bool:
         """For a line of its own; if not, it is counted."""
         self.lines += 1
         if self.lines <= MOST_LINES:
             return True
-        self.untold[otherwise, job.kind] += 1
+        self.untold[event, job.kind] += 1
         return False
 
     def tell_the_rest(self) -> None:
-        for (line, kind), jobs in self.untold.items():
-            logger.info(line, jobs, kind)
+        for (event, kind), jobs in self.untold.items():
+            logger.info(Event(event, jobs=jobs, kind=kind, **WENT_WELL[event]))
         self.lines = 0
         self.untold.clear()
+
+
+def why(job: ClaimedJob, answer: Answer) -> dict[str, object]:
+    """What is said besides where an attempt did not end well."""
+    if not answer.reason:
+        return {}
+    return {"attempt": job.attempt, "max_attempts": job.max_attempts, "reason": answer.reason}
 
 
 def level_of(answer: Answer) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from jobs.exceptions import ClaimExpired
 from jobs.handlers.base import Answer, ClaimRef, Outcome
+from jobs.logs import Event
 from jobs.worker.persistence import GivenUp, Persistence, pauses
 from jobs.worker.queue_client import QueueClient, QueueRefuses
 from jobs.worker.renewals import Renewals
@@ -56,11 +57,11 @@ class HandIn:
 
     def tell_failure(self, outcome: Outcome, error: Exception) -> list[Answer]:
         """So that its job does not run again uncharged: of an outcome that is not told, the reaper knows nothing."""
-        logger.error("an outcome could not be told job=%s", outcome.claim.job_id, exc_info=error)
+        logger.error(Event("an outcome could not be told", job=outcome.claim.job_id), exc_info=error)
         try:
             return self.persist(lambda: self.client.finish([outcome.refused(error)]))
         except (GivenUp, QueueRefuses):
             raise
         except Exception:
-            logger.exception("nor that it failed; the reaper will find its job job=%s", outcome.claim.job_id)
+            logger.exception(Event("nor that it failed: the reaper will find its job", job=outcome.claim.job_id))
             return [Answer(outcome.claim, reason=f"It could not be told: {error}")]

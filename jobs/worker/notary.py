@@ -11,6 +11,7 @@ from time import monotonic
 
 from jobs.handlers.base import Answer, ClaimedJob, Outcome
 from jobs.handlers.registry import registry
+from jobs.logs import Event
 from jobs.states import Verdict
 from jobs.worker.queue_client import QueueClient
 
@@ -69,18 +70,18 @@ class Notary(threading.Thread):
         finally:
             self.client.hang_up()
 
-    def delay(self, now: float) -> str:
+    def delay(self, now: float, **more: object) -> str:
         """Which hook takes long; empty if none does."""
         if self._in_hand is None:
             return ""
         job, since = self._in_hand
         if now - since < LONG:
             return ""
-        return f"on_complete takes long job={job.id} kind={job.kind} seconds={now - since:.0f}"
+        return Event("on_complete takes long", job=job.id, kind=job.kind, seconds=round(now - since), **more)
 
     def complain(self, now: float) -> None:
         """Tell of a hook that takes long: after a while, and each time that it took twice as long."""
-        delay, in_hand = self.delay(now), self._in_hand
+        delay, in_hand = self.delay(now, waiting=self._tray.qsize()), self._in_hand
         if delay and in_hand and now - in_hand[1] >= self._patience:
             self._patience *= 2
-            logger.warning("%s waiting=%d", delay, self._tray.qsize())
+            logger.warning(delay)

@@ -3,6 +3,7 @@
 import logging
 
 from jobs.handlers.base import Orders
+from jobs.logs import Event
 from jobs.worker.crew import PATIENCE, Crew
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
@@ -18,7 +19,7 @@ def pass_on(orders: Orders, crew: Crew, ledger: Ledger) -> None:
         assignment.child.board.set_lease(assignment.place, ledger.lease_ends_at(assignment.job))
     for claim in orders.cancel:
         if claim in held and held[claim].stop_reason is None:
-            logger.info("order=cancelled job=%s", claim.job_id)
+            logger.info(Event("a job is told to stop", order="cancelled", job=claim.job_id))
             held[claim].stop(Reason.CANCELLED)
     ledger.drop(orders.lost)
     for claim in orders.lost:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from jobs.logs import Event
 from jobs.worker.queue_client import QueueUnavailable
 
 logger = logging.getLogger("jobs.worker")
@@ -40,6 +41,6 @@ class Persistence:
             except QueueUnavailable as error:
                 self.trouble = str(error)
                 wait = max(next(waits), error.retry_in)
-                logger.warning("queue unavailable, trying again pause=%.2f error=%r", wait, str(error))
+                logger.warning(Event("queue unavailable, trying again", pause=round(wait, 2), error=str(error)))
                 if self.give_up.wait(wait):
                     raise GivenUp(str(error)) from error

@@ -10,6 +10,7 @@ from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from jobs.logs import Event
 from jobs.worker.messages import Order, unpacked
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def read(handle: "ChildHandle", connection: Connection, on_words: "OnWords", on_
     except (EOFError, OSError):
         pass  # it has hung up, as all do in the end
     except Exception:  # what cannot be read: nothing that follows can be trusted
-        logger.exception("a child cannot be understood and is killed pid=%d", handle.pid)
+        logger.exception(Event("a child cannot be understood and is killed", pid=handle.pid))
         handle.kill()
     on_hung_up(handle)
 

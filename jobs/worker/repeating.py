@@ -5,6 +5,7 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 
+from jobs.logs import Event
 from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import QueueClient, QueueRefuses, QueueUnavailable
 
@@ -67,7 +68,7 @@ class Repeating(threading.Thread):
         except QueueUnavailable as error:
             if self._stop_asked.is_set():  # nobody needs it any more; and a server may not know us after we signed off
                 return False
-            logger.warning("%s failed error=%r", step.__name__, str(error))
+            logger.warning(Event(f"{step.__name__} failed", error=str(error)))
             self._retry_in = error.retry_in
             return False
         except QueueRefuses as refused:

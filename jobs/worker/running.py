@@ -12,6 +12,7 @@ from jobs.conf import conf
 from jobs.dispatch.link import check_at_start
 from jobs.exceptions import InvalidInput
 from jobs.handlers.registry import registry
+from jobs.logs import signature
 from jobs.worker.capabilities import capabilities
 from jobs.worker.child import FilesFor, child_main
 from jobs.worker.connections import notice_silence
@@ -47,7 +48,8 @@ def run_worker(
         facts["max_size"] = options.max_size
     client = client_for(name, options, facts, server)
     supervisor = Supervisor(client, nursery, folders, options, display)
-    tally = supervisor.run()
+    with signature.of(lambda: supervisor.clerk.known_as):
+        tally = supervisor.run()
     return supervisor.clerk.known_as, tally
 
 

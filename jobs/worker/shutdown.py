@@ -5,6 +5,7 @@ import signal
 from time import monotonic
 
 from jobs.conf import conf
+from jobs.logs import Event
 from jobs.worker.clerk import Clerk
 from jobs.worker.crew import HOPELESS, PATIENCE, Crew
 from jobs.worker.messages import Reason
@@ -38,7 +39,7 @@ class Shutdown:
         """Let what runs finish within that time, or without a limit (None)."""
         if not self.begun:
             self.begun = True
-            logger.info("stopping why=%r running=%d", why, len(self.crew.assignments()))
+            logger.info(Event("stopping", why=why, running=len(self.crew.assignments())))
         if seconds is not None:
             self._interrupt_at = min(self._interrupt_at, monotonic() + seconds)
 

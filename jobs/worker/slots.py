@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
 
+from jobs.logs import Event
 from jobs.worker.attempt import Attempt, Interrupted
 
 logger = logging.getLogger("jobs.worker")
@@ -36,7 +37,7 @@ class Slot:
             except Interrupted:
                 pass  # it came when the attempt had just ended
             except Exception:
-                logger.exception("a slot failed job=%s", attempt.job.id)
+                logger.exception(Event("a slot failed", job=attempt.job.id))
 
     def run(self, attempt: Attempt, handle: Callable[[], R], when_stopped: Callable[[BaseException], R]) -> R:
         """What the attempt comes to. An interruption ends it and nothing else, and may come when it has just ended."""

@@ -14,6 +14,7 @@ from time import monotonic
 from jobs.conf import conf
 from jobs.handlers.base import Answer, ClaimRef, Orders, Outcome
 from jobs.handlers.folders import Folders
+from jobs.logs import Event
 from jobs.states import TERMINAL, Verdict
 from jobs.stop_signals import signals_caught
 from jobs.worker.chores import chores
@@ -173,7 +174,7 @@ class Supervisor:
     # The queue answers
 
     def on_registered(self, name: str) -> None:
-        logger.info("worker online name=%s slots=%d", name, self.options.slots)
+        logger.info(Event("worker online", name=name, slots=self.options.slots))
         for helper in self.helpers:
             helper.on_refused = self.later(self.on_failure)
             helper.start()
@@ -274,7 +275,7 @@ class Supervisor:
         by_itself = not (child.killed or child.isolated or child.had_no_room or self.shutdown.begun)
         self.crew.remove(child)
         if by_itself:
-            logger.error("a child process died pid=%d exit_code=%s", child.pid, child.exit_code)
+            logger.error(Event("a child process died", pid=child.pid, exit_code=child.exit_code))
             if self.crew.hopeless:
                 self.shutdown.fail(WorkerFailed(CHILDREN_DIE))
 

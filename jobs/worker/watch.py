@@ -5,6 +5,7 @@ from typing import Protocol
 
 from jobs.handlers.base import ClaimedJob, ClaimRef
 from jobs.handlers.registry import registry
+from jobs.logs import Event
 from jobs.worker.crew import PATIENCE, Assignment, ChildHandle, Crew
 from jobs.worker.leases import lease_clock, margin, patience
 from jobs.worker.ledger import Ledger
@@ -38,17 +39,19 @@ def watch(crew: Crew, ledger: Ledger, now: float) -> None:
             in_time = patience(assignment.job, PATIENCE) if reason == Reason.LEASE else PATIENCE
             assignment.stop(reason, patience=in_time)
         if assignment.kill_at and now >= assignment.kill_at and not assignment.child.killed:
-            pid, job_id = assignment.child.pid, assignment.job.id
-            logger.warning("killing a process whose handler does not stop pid=%d job=%s", pid, job_id)
+            logger.warning(killing("a process whose handler does not stop", assignment))
             assignment.child.kill()
         if is_unheard(assignment, now):
-            logger.warning("killing a process that does not say how a job ended pid=%d job=%s",
-                           assignment.child.pid, assignment.job.id)  # fmt: skip
+            logger.warning(killing("a process that does not say how a job ended", assignment))
             assignment.child.kill()
     for child in crew.children:
         if is_stuck(child, now):
             logger.warning("killing a process that runs nothing and neither goes on nor ends pid=%d", child.pid)
             child.kill()
+
+
+def killing(whom: str, assignment: Assignment) -> Event:
+    return Event(f"killing {whom}", pid=assignment.child.pid, job=assignment.job.id, kind=assignment.job.kind)
 
 
 def recall(crew: Crew, now: float, *, everything: bool) -> list[ClaimRef]:

@@ -96,7 +96,7 @@ MUTANTS = [
     Mutant(
         "log: without the rest",
         "jobs/worker/display.py",
-        "            logger.info(line, jobs, kind)\n",
+        "            logger.info(Event(event, jobs=jobs, kind=kind, **WENT_WELL[event]))\n",
         "            pass\n",
         ("tests/worker/test_display.py",),
     ),

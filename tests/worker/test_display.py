@@ -1,6 +1,7 @@
 """What a worker shows: how far its jobs are and how they ended, and texts that others wrote, never obeyed."""
 
 import io
+import json
 import re
 from collections.abc import Callable, Iterator
 
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from jobs.exceptions import ClaimLost
 from jobs.handlers.base import Answer, ClaimedJob, QualityReport, Report
+from jobs.logs import JsonFormatter
 from jobs.states import QualityStatus, Status
 from jobs.worker.display import MOST_LINES, Display, LogDisplay
 from jobs.worker.live_display import MOST_ROWS, REFRESH_EVERY, LiveDisplay
@@ -230,6 +232,20 @@ def test_a_log_has_a_line_for_each_event_and_a_line_stays_one_line(caplog: pytes
     assert not any("\n" in message or "\x1b" in message for message in messages)
 
 
+@pytest.mark.parametrize(("answer", "word"), ENDS)
+def test_in_json_a_line_has_the_job_and_its_end_as_keys(caplog: pytest.LogCaptureFixture, answer, word):
+    caplog.set_level("DEBUG", "jobs.worker")
+    with LogDisplay() as display:
+        job = started(display)
+        display.reported(Report(job.claim, progress=5, step="half"))
+        display.finished(job, answer._replace(reason="boom"))
+    started_line, progress, finished = (json.loads(JsonFormatter().format(record)) for record in caplog.records)
+    about = {"job": job.id, "kind": job.kind, "attempt": 1}
+    assert started_line.items() >= {"message": "started", "queue": job.queue, **about}.items()
+    assert progress.items() >= {"message": "progress", "job": job.id, "percent": 5, "step": "half"}.items()
+    assert finished.items() >= {"message": "finished", "status": word, "reason": "boom", **about}.items()
+
+
 def test_of_thousands_that_go_well_a_log_tells_in_a_line_and_each_that_fails_has_its_own(
     caplog: pytest.LogCaptureFixture,
 ):
@@ -244,6 +260,8 @@ def test_of_thousands_that_go_well_a_log_tells_in_a_line_and_each_that_fails_has
         display.refresh([], WorkerTally())
         told = [f"started jobs=10 kind={job.kind}", f"finished jobs={len(jobs)} kind={job.kind} status=completed"]
         assert caplog.messages[-2:] == told
+        together = json.loads(JsonFormatter().format(caplog.records[-1]))
+        assert together.items() >= {"message": "finished", "jobs": len(jobs), "status": "completed"}.items()
         started(display)
         assert caplog.messages[-1].startswith("started job=")  # there is room again
     assert len(caplog.records) == MOST_LINES + 4

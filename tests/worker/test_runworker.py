@@ -1,5 +1,6 @@
 """`runworker` as a process: what it runs, in which order, and when it exits."""
 
+import json
 import time
 
 import pytest
@@ -74,6 +75,15 @@ def test_a_worker_that_cannot_import_a_module_says_so_and_leaves_what_it_does_no
     assert stage.logs().count(said) == 1
     assert (reload(broken).status, reload(broken).attempt) == (Status.PENDING, 0)
     assert reload(fine).status == Status.COMPLETED
+
+
+def test_a_log_in_json_finds_the_lines_of_a_job_and_says_of_which_worker_they_are(stage: Stage):
+    job = stage.add("app.short")
+    stage.run("--name", "drainer", JOBS_LOG_FORMAT="json")
+    told = [json.loads(line) for line in stage.logs().splitlines() if line.startswith("{")]
+    assert [line["message"] for line in told if line.get("job") == job] == ["started", "finished"]
+    signed = {line["message"]: line.get("worker") for line in told if line["logger"] == "jobs.worker"}
+    assert signed == dict.fromkeys(("worker online", "started", "finished", "stopping"), "drainer")
 
 
 def test_an_attempt_that_runs_longer_than_its_max_runtime_fails_and_the_worker_goes_on(stage: Stage):
