@@ -13,7 +13,7 @@ from jobs.worker.persistence import GivenUp
 
 logger = logging.getLogger("jobs.worker")
 
-NEVER = float("inf")
+NO_DEADLINE = float("inf")
 NEVER_ANSWERED = "The queue never answered, so that this worker did nothing at all"
 HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
 CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
@@ -32,7 +32,7 @@ class Shutdown:
         self.begun = False
         self.failure: BaseException | None = None
         self._signals = 0
-        self._interrupt_at = NEVER
+        self._interrupt_at = NO_DEADLINE
         self._interrupted = False
 
     def begin(self, why: str, seconds: float | None) -> None:

@@ -1,7 +1,7 @@
 """The supervisor: it runs no handler, but sees to it that handlers run, end in time, and that the queue hears of it.
 
 All that happens to a worker (a signal, a word from a child, an answer of the queue) is put into one inbox, and dealt
-with here, one thing after the other. Nothing here waits for the database or for a child.
+with here, one after the other. Nothing waits for the database, and for a child only until it is made (10 s at most).
 """
 
 import logging
@@ -132,7 +132,8 @@ class Supervisor:
         self.look_round_at = now + LOOK_ROUND
         watch(self.crew, self.ledger, now)
         closed = self.shutdown.begun or not self.intake.is_open
-        self.wake_ups.room *= not closed
+        if closed:
+            self.wake_ups.room = 0
         self.hand_back(recall(self.crew, now, everything=closed), "it had not begun")
         self.clerk.notary.complain(now)
         self.display.refresh(self.crew.assignments(), self.desk.tally)
