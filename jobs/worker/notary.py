@@ -1,6 +1,7 @@
 """The notary: the thread that hands in outcomes whose kind has a hook.
 
-A hook is foreign code, and nothing can end it. While one hangs, only those behind it wait: the clerk goes on.
+A hook is foreign code, and nothing can end it. While one waits for something, only those behind it wait: the clerk goes
+on. One that holds the interpreter stops the clerk and the heartbeat, too: hooks are to be short.
 """
 
 import logging
