@@ -94,8 +94,8 @@ class LineFormatter(logging.Formatter):
                 yield name, self.value(value)
         if worker := getattr(record, "worker", "") or signature.worker():
             yield "worker", self.value(worker)
-        if exception := self.exception_of(record):
-            yield "exception", exception
+        if record.exc_info or record.exc_text:
+            yield "exception", self.exception_of(record)
         if record.stack_info:
             yield "stack", self.clean(record.stack_info)
 

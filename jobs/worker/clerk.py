@@ -66,9 +66,9 @@ class Clerk(threading.Thread):
         self.on_finished, self.on_failure = on_finished, on_failure
         self.persist = Persistence()
         self.renewals = Renewals(client, ledger, self.persist)
-        hand_in = HandIn(client, self.persist, self.renewals, self.forget, on_finished)
-        self.registrar = Registrar(client, hand_in, on_finished, on_failure)
-        self.notary = Notary(client, hand_in, on_finished, on_failure)
+        self.hand_in = HandIn(client, self.persist, self.renewals, self.forget, on_finished)
+        self.registrar = Registrar(client, self.hand_in, on_finished, on_failure)
+        self.notary = Notary(client, self.hand_in, on_finished, on_failure)
         self.known_as = ""  # the name that the queue knows this worker by, once it does
         self._tray, self._wake = Tray(), threading.Condition()
         self._closing = False

@@ -73,7 +73,8 @@ def test_a_report_gives_up_waiting_and_passes_once_the_row_is_free(client):
 def test_a_beat_that_finds_a_row_locked_does_not_count_as_a_renewal_of_its_lease(client):
     free, locked = make_job(), make_job()
     jobs = {job.id: job for job in claim(client.worker, limit=2)}
-    ledger, brought = Ledger(), []
+    ledger = Ledger()
+    brought: list[Orders] = []
     ledger.add(jobs.values(), NEVER)
     pulse = Heartbeat(client, ledger, brought.append, WorkerTally())
     with row_held(locked.pk):

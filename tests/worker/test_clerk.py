@@ -433,7 +433,7 @@ def test_an_outcome_that_cannot_be_told_is_told_as_a_failure_and_keeps_no_other_
     monkeypatch.setattr(queue, "finish", picky)
     outcomes = Outcome.completed(jobs[0].claim, "odd"), Outcome.completed(jobs[1].claim, "usual")
     assert office.told(*outcomes) == [Status.PENDING, Status.COMPLETED]
-    assert reload(jobs[0].id).last_error == "The outcome was refused: unforeseen"
+    assert reload(jobs[0].id).last_error == "The outcome was refused: RuntimeError: unforeseen"
     assert reload(jobs[0].id).attempt == 1
 
 

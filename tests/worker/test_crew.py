@@ -209,7 +209,7 @@ def test_a_child_that_has_no_room_for_its_threads_has_not_crashed(pool: Pool):
 
 
 @pytest.mark.parametrize("thread", [Speaker, threading.Thread])
-def test_a_child_for_whose_threads_there_is_no_room_is_killed_and_leaves_nothing(
+def test_a_child_for_whose_threads_there_is_no_room_ends_and_leaves_nothing(
     pool: Pool, monkeypatch: pytest.MonkeyPatch, thread: type[threading.Thread]
 ):
     def start(self: threading.Thread) -> None:
@@ -220,7 +220,7 @@ def test_a_child_for_whose_threads_there_is_no_room_is_killed_and_leaves_nothing
     monkeypatch.setattr(thread, "start", start)
     with pytest.raises(CannotFork, match="can't start new thread"):
         pool.crew.new_isolated_child()
-    wait_until(lambda: list(pool.exit_codes.values()) == [-signal.SIGKILL])
+    wait_until(lambda: len(pool.exit_codes) == 1)  # killed, or told by the end of its pipe before that
     assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == held
     assert sorted(children_of(pool.nursery.pid)) == sorted(child.pid for child in pool.crew.children)
 

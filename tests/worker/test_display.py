@@ -142,7 +142,6 @@ ENDS = [
     (Answer(a_claimed_job().claim, Status.CANCELLED), "cancelled"),
     (Answer(a_claimed_job().claim, refused=ClaimLost(job_id=7)), "claim_lost"),
     (Answer(a_claimed_job().claim), "claim_lost"),
-    (Answer(a_claimed_job().claim, reason="It could not be written"), "not_written"),
 ]
 
 
@@ -172,6 +171,12 @@ def test_a_log_says_why_a_job_failed_and_when_it_is_tried_again(caplog: pytest.L
     assert failed.getMessage().endswith("status=failed attempt=1 max_attempts=3 reason='ValueError: boom'")
     assert (retried.levelname, failed.levelname) == ("WARNING", "ERROR")
     assert "\n" not in retried.getMessage()
+
+
+def test_a_log_tells_an_outcome_that_was_not_written_from_a_lost_claim(caplog: pytest.LogCaptureFixture):
+    LogDisplay().finished(job := a_claimed_job(), Answer(job.claim, reason="this row is cursed"))
+    (told,) = caplog.records
+    assert told.getMessage().endswith("status=not_written attempt=1 max_attempts=3 reason='this row is cursed'")
 
 
 def test_a_job_that_has_ended_leaves_the_table_at_once(live: LiveDisplay, drawn, terminal: io.StringIO):
