@@ -4,6 +4,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import TypeVar
 
 from jobs.logs import Event
@@ -31,15 +32,28 @@ class Persistence:
     def __init__(self) -> None:
         self.give_up = threading.Event()
         self.trouble = ""  # why the last call got no answer
+        self._unanswered: dict[int, float] = {}  # which threads repeat a call, and since when
+
+    def unanswered_for(self) -> float:
+        """Seconds for which a call has been repeated by now; 0 while the queue answers."""
+        now = monotonic()
+        return now - min(list(self._unanswered.values()), default=now)
 
     def __call__(self, call: Callable[[], R]) -> R:
         """Repeat a call until the queue answers. Every call of a worker is safe to repeat."""
+        try:
+            return self._repeat(call)
+        finally:
+            self._unanswered.pop(threading.get_ident(), None)
+
+    def _repeat(self, call: Callable[[], R]) -> R:
         waits = pauses()
         while True:
             try:
                 return call()
             except QueueUnavailable as error:
                 self.trouble = str(error)
+                self._unanswered.setdefault(threading.get_ident(), monotonic())
                 wait = max(next(waits), error.retry_in)
                 logger.warning(Event("queue unavailable, trying again", pause=round(wait, 2), error=str(error)))
                 if self.give_up.wait(wait):

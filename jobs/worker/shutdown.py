@@ -14,12 +14,15 @@ from jobs.worker.persistence import GivenUp
 logger = logging.getLogger("jobs.worker")
 
 NO_DEADLINE = float("inf")
+GIVE_UP_AFTER = 3 * PATIENCE  # seconds after the interruption: on a queue that does not answer
+LEAVE_AFTER = 4 * PATIENCE  # the same: whatever is left
 NEVER_ANSWERED = "The queue never answered, so that this worker did nothing at all"
 HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
 CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
 NURSERY_GONE = "The process that holds this worker's children is gone, and they with it."
 FAULT = "Something went wrong in this worker itself: it hands its jobs back and stops"
 NO_ANSWER = "The queue does not answer: the reaper will find what was not told."
+NOT_DEAD = "A killed process does not end, and the reaper will find its jobs"
 
 
 class WorkerFailed(Exception):
@@ -33,7 +36,7 @@ class Shutdown:
         self.failure: BaseException | None = None
         self._signals = 0
         self._interrupt_at = NO_DEADLINE
-        self._interrupted = False
+        self._interrupted = self._told = False
 
     def begin(self, why: str, seconds: float | None) -> None:
         """Let what runs finish within that time, or without a limit (None)."""
@@ -85,7 +88,7 @@ class Shutdown:
             raise GivenUp(f"{NEVER_ANSWERED}: {why}")
 
     def is_overdue(self, *, something_to_tell: bool) -> bool:
-        """Take the next step if it is time; True when the clerk hangs inside of a call, where nothing reaches it."""
+        """Take the next step if it is time; True when something hangs where nothing reaches it."""
         late = monotonic() - self._interrupt_at
         if late >= 0 and not self._interrupted:
             self._interrupted = True
@@ -93,6 +96,24 @@ class Shutdown:
                 assignment.stop(Reason.STOPPING, patience=PATIENCE)
         if not something_to_tell:
             self.clerk.hurry()  # a look may be under way, and what it finds must be handed back
-        if late >= 3 * PATIENCE:
-            self.clerk.give_up()  # the queue does not answer: the reaper will find what was not told
-        return late >= 4 * PATIENCE
+        if late >= GIVE_UP_AFTER:
+            self.tell_who_lives_on()
+            if self.clerk.persist.unanswered_for() >= PATIENCE:
+                self.clerk.hurry()  # not closed: it would sign off while the heartbeat goes on
+        return late >= LEAVE_AFTER
+
+    def tell_who_lives_on(self) -> None:
+        if not self._told and (undead := self.undead()):
+            self._told = True
+            logger.warning("a killed process does not end %s", undead)
+
+    def undead(self) -> str:
+        """The processes that were killed and have not ended, with their jobs; empty if there are none."""
+        held = {child.pid: child.assignments.values() for child in self.crew.children if child.assignments}
+        return ", ".join(f"pid={pid} jobs={','.join(str(each.job.id) for each in jobs)}" for pid, jobs in held.items())
+
+    def why_it_leaves(self) -> GivenUp:
+        """Although there is something to tell."""
+        if undead := self.undead():
+            return GivenUp(f"{NOT_DEAD}: {undead}")
+        return GivenUp(self.clerk.notary.delay(monotonic()) or NO_ANSWER)

@@ -34,7 +34,7 @@ from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
-from jobs.worker.shutdown import CHILDREN_DIE, FAULT, HEARTBEAT_DEAD, NO_ANSWER, NURSERY_GONE, Shutdown, WorkerFailed
+from jobs.worker.shutdown import CHILDREN_DIE, FAULT, HEARTBEAT_DEAD, NURSERY_GONE, Shutdown, WorkerFailed
 from jobs.worker.timekeeper import Timekeeper
 from jobs.worker.wake_ups import WakeUps
 from jobs.worker.watch import recall, watch
@@ -113,7 +113,7 @@ class Supervisor:
         if not self.shutdown.begun:
             self.look_for_work(now)
         elif self.shutdown.is_overdue(something_to_tell=bool(self.desk.unfinished)):
-            self.on_failure(GivenUp(self.clerk.notary.delay(now) or NO_ANSWER))
+            self.on_failure(self.shutdown.why_it_leaves())
         if now >= self.look_round_at:
             self.look_round(now)
 

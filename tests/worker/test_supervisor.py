@@ -1,9 +1,11 @@
 """A whole worker, its supervisor in this process: every outcome is delivered, and whatever happens, it goes on."""
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,9 @@ from jobs.handlers.context import Context
 from jobs.handlers.folders import Folders
 from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.workers import disable
-from jobs.models import Job, JobEvent, Worker
+from jobs.models import Job, Worker
 from jobs.states import Status, WorkerStatus
+from jobs.worker import shutdown
 from jobs.worker.child import child_main
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.display import LogDisplay
@@ -27,11 +30,12 @@ from jobs.worker.intake import Intake
 from jobs.worker.messages import Told
 from jobs.worker.nursery import Nursery, children_of
 from jobs.worker.options import WorkerOptions, WorkerTally
+from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import QueueUnavailable
 from jobs.worker.shutdown import WorkerFailed
 from jobs.worker.supervisor import Supervisor
-from tests.concurrency.threads import wait_until
-from tests.factories import age, events_of, make_due, make_job, make_periodic, reload
+from tests.concurrency.threads import TIMEOUT, wait_until
+from tests.factories import age, events_of, events_of_worker, make_due, make_job, make_periodic, reload
 from tests.worker.full_machine import FullMachine
 from tests.worker.household import Household, wait_until_gone
 
@@ -87,6 +91,95 @@ def test_a_beat_that_is_under_way_comes_before_it_signs_off(
     assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.OFFLINE
 
 
+@pytest.fixture
+def leaving_after(monkeypatch: pytest.MonkeyPatch, settings: LazySettings) -> Callable[[float], None]:
+    """A worker that beats all the time, gives up soon on what hangs, and leaves so many seconds after it stopped."""
+    settings.JOBS_HEARTBEAT_INTERVAL, settings.JOBS_SHUTDOWN_TIMEOUT = 0.01, 0.1
+    monkeypatch.setattr(shutdown, "GIVE_UP_AFTER", 0.3)
+    return lambda seconds: monkeypatch.setattr(shutdown, "LEAVE_AFTER", seconds)
+
+
+def quitting() -> Callable[[Context], None]:
+    """A handler that has all handlers killed, and goes on whatever is raised in it."""
+    supervisor = os.getpid()
+
+    def function(ctx: Context) -> None:
+        os.kill(supervisor, signal.SIGQUIT)
+        deadline = time.monotonic() + TIMEOUT
+        while time.monotonic() < deadline:
+            with suppress(BaseException):
+                time.sleep(0.01)
+
+    return function
+
+
+def test_a_killed_process_that_ends_late_is_waited_for_and_its_job_handed_back(
+    work: Work, client: DatabaseClient, kind: Register, leaving_after: Callable[[float], None], monkeypatch, caplog
+):
+    kill = Nursery.kill
+
+    def kill_late(nursery: Nursery, pid: int) -> None:
+        def in_time() -> None:
+            wait_until(lambda: f"a killed process does not end pid={pid} jobs=" in caplog.text)
+            kill(nursery, pid)
+
+        threading.Thread(target=in_time).start()
+
+    leaving_after(TIMEOUT)
+    monkeypatch.setattr(Nursery, "kill", kill_late)
+    job = make_job(kind(quitting()), max_attempts=1)
+    assert work(until_empty=False) == WorkerTally(jobs=1, other=1)
+    assert events_of(job) == ["enqueued", "claimed", "released"]
+    assert events_of_worker(client.worker) == ["worker_online", "worker_offline"]
+
+
+def test_a_killed_process_that_does_not_end_is_named_and_left_to_the_reaper(
+    work: Work, client: DatabaseClient, kind: Register, leaving_after: Callable[[float], None], monkeypatch
+):
+    leaving_after(1.0)
+    monkeypatch.setattr(Nursery, "kill", lambda nursery, pid: None)
+    job = make_job(kind(quitting()), max_attempts=1)
+    with pytest.raises(GivenUp, match=rf"A killed process does not end.*: pid=[0-9]+ jobs={job.pk}$"):
+        work(until_empty=False)
+    assert reload(job).status == Status.RUNNING
+    assert events_of_worker(client.worker) == ["worker_online", "worker_offline"]
+
+
+def test_no_beat_follows_when_a_worker_signs_off_while_an_outcome_hangs(
+    work: Work, client: DatabaseClient, kind: Register, leaving_after: Callable[[float], None], monkeypatch
+):
+    over = threading.Event()
+
+    def finish(outcomes: Sequence[Outcome]) -> list[Answer]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert over.wait(TIMEOUT)
+        return []
+
+    leaving_after(1.0)
+    monkeypatch.setattr(client, "finish", finish)
+    make_job(kind(lambda ctx: None, on_complete=lambda job, result: None))
+    try:
+        with pytest.raises(GivenUp):
+            work(until_empty=False)
+        assert events_of_worker(client.worker) == ["worker_online", "worker_offline"]
+    finally:
+        over.set()
+
+
+def test_a_queue_that_does_not_answer_a_stopping_worker_is_given_up(
+    work: Work, client: DatabaseClient, leaving_after: Callable[[float], None], monkeypatch
+):
+    def finish(outcomes: Sequence[Outcome]) -> list[Answer]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise QueueUnavailable("it is away")
+
+    leaving_after(TIMEOUT)
+    monkeypatch.setattr(client, "finish", finish)
+    make_job()
+    with pytest.raises(GivenUp, match="it is away"):
+        work(until_empty=False)
+
+
 def test_one_that_is_taken_for_dead_before_its_first_look_leaves_nothing_undone(
     work: Work, client: DatabaseClient, kind: Register, settings: LazySettings
 ):
@@ -94,8 +187,7 @@ def test_one_that_is_taken_for_dead_before_its_first_look_leaves_nothing_undone(
     settings.JOBS_WORKER_OFFLINE_THRESHOLD = 1e-6
     make_job(kind(lambda ctx: None))
     assert work(reaps=True) == WorkerTally(jobs=1, completed=1)
-    events = JobEvent.objects.filter(worker_id=client.worker.pk, job_id=None).order_by("pk")
-    assert list(events.values_list("name", flat=True)) == ["worker_online", "worker_offline"] * 2
+    assert events_of_worker(client.worker) == ["worker_online", "worker_offline"] * 2
 
 
 def test_one_that_is_disabled_before_its_first_look_says_that_it_may_leave_jobs(
