@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from threading import Thread
 from typing import Protocol
 
 from jobs.webhooks.message import Delivery, Sent
@@ -39,13 +40,13 @@ Flying = Mapping["Future[Sent]", Delivery]
 def deliver(outbox: Outbox, slots: int, enough: Callable[[], bool] = lambda: False) -> DeliveryTally:
     """Send until nothing is due, or it is `enough`; what is under way then is waited for and recorded."""
     tally = DeliveryTally()
-    with ThreadPoolExecutor(slots, thread_name_prefix="webhook") as pool:
-        flying: dict[Future[Sent], Delivery] = {}
+    flying: dict[Future[Sent], Delivery] = {}
+    try:
         while True:
             free = slots - len(flying)
             if free and not enough():
                 taken = outbox.take_deliveries(free, room_beside(flying, slots))
-                flying |= {pool.submit(try_once, delivery): delivery for delivery in taken}
+                flying |= {begin(delivery): delivery for delivery in taken}
             if not flying:
                 return tally
             done, _ = wait(flying, timeout=LOOK_AGAIN, return_when=FIRST_COMPLETED)
@@ -55,6 +56,22 @@ def deliver(outbox: Outbox, slots: int, enough: Callable[[], bool] = lambda: Fal
             if sent:
                 outbox.record_deliveries(sent)
                 tally.count(sent)
+    finally:
+        wait(flying)
+
+
+def begin(delivery: Delivery) -> "Future[Sent]":
+    """In a thread that nobody need wait for: a pool's would keep a process from ending until all have answered."""
+    future: Future[Sent] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(try_once(delivery))
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, name="webhook", daemon=True).start()
+    return future
 
 
 def room_beside(flying: Flying, slots: int) -> Callable[[str], int]:
