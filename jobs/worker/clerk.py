@@ -131,11 +131,6 @@ class Clerk(threading.Thread):
         self.hurry()
         self.close()
 
-    def await_end(self, seconds: float) -> None:
-        for thread in (self, self.notary):
-            if thread.ident:
-                thread.join(seconds)
-
     # What the clerk does with it
 
     def run(self) -> None:

@@ -9,9 +9,9 @@ from queue import SimpleQueue
 from jobs.handlers.base import ClaimRef
 from jobs.handlers.folders import Folders, remove, work_root
 from jobs.process_identity import ProcessIdentity, proven_dead, this_process
+from jobs.worker.last_waits import MOMENT, LastWaits
 
 logger = logging.getLogger("jobs.worker")
-PATIENCE = 30.0  # seconds that a stopping worker waits; what is left then is found by the next one
 
 
 class Janitor(threading.Thread):
@@ -37,12 +37,12 @@ class Janitor(threading.Thread):
     def remove_scratch(self, claim: ClaimRef) -> None:
         self._doomed.put(self.folders.scratch_of(claim))
 
-    def close(self, timeout: float = PATIENCE) -> None:
-        """Remove what is left, of this worker's own, too; if that takes longer, leave it to the next worker."""
+    def close(self, waits: LastWaits) -> None:
+        """Remove what is left, of this worker's own, too; what takes too long is left to a later reaper
+        (`remove_leftovers`), who finds this process dead."""
         self._doomed.put(None)
-        self.join(timeout)
-        if self.is_alive():
-            logger.warning("directories are not removed yet; the next worker of this machine does it")
+        if not waits.wait_for(self, least=MOMENT):
+            logger.warning("directories are left for another worker to remove")
 
     def run(self) -> None:
         while doomed := self._doomed.get():

@@ -89,11 +89,11 @@ class Nursery:
         with suppress(NurseryGone):  # then it is dead already
             self._send({"kill": pid})
 
-    def close(self) -> None:
+    def close(self, patience: float = PATIENCE) -> None:
         """Whatever still lives in it is killed."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
-        self._wait()
+        self._wait(patience)
         if self._reader:
             self._reader.join()
         self._socket.close()
@@ -105,9 +105,9 @@ class Nursery:
             os.kill(self.pid, signal.SIGKILL)
             return None
 
-    def _wait(self) -> None:
+    def _wait(self, patience: float) -> None:
         """Until it has ended; if it does not, it is killed."""
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + patience
         with suppress(ChildProcessError):
             while os.waitpid(self.pid, os.WNOHANG) == (0, 0):
                 if monotonic() > deadline:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from jobs.logs import Event
 from jobs.worker.crew import PATIENCE
+from jobs.worker.last_waits import LastWaits
 from jobs.worker.queue_client import QueueClient, QueueRefuses, QueueUnavailable
 
 logger = logging.getLogger("jobs.worker")
@@ -57,9 +58,8 @@ class Repeating(threading.Thread):
     def stop(self) -> None:
         self._stop_asked.set()
 
-    def await_end(self) -> None:
-        if self.ident:
-            self.join(self.patience)
+    def await_end(self, waits: LastWaits) -> None:
+        waits.wait_for(self, waits.began + self.patience)
 
     def survive(self, step: Callable[[], None]) -> bool:
         """Whatever goes wrong, it must go on: without a heartbeat every claim of this worker is lost."""

@@ -2,20 +2,25 @@
 
 import logging
 import signal
+from collections.abc import Sequence
 from time import monotonic
 
 from jobs.conf import conf
 from jobs.logs import Event
 from jobs.worker.clerk import Clerk
 from jobs.worker.crew import HOPELESS, PATIENCE, Crew
+from jobs.worker.last_waits import ALL_TOGETHER, MOMENT, LastWaits
 from jobs.worker.messages import Reason
 from jobs.worker.persistence import GivenUp
+from jobs.worker.repeating import Repeating
 
 logger = logging.getLogger("jobs.worker")
 
 NO_DEADLINE = float("inf")
 GIVE_UP_AFTER = 3 * PATIENCE  # seconds after the interruption: on a queue that does not answer
 LEAVE_AFTER = 4 * PATIENCE  # the same: whatever is left
+TO_KILL = 5.0  # seconds that the nursery has at least to kill whatever lives in it
+STOPS_WITHIN = LEAVE_AFTER + ALL_TOGETHER + TO_KILL + MOMENT  # after JOBS_SHUTDOWN_TIMEOUT, whatever hangs
 NEVER_ANSWERED = "The queue never answered, so that this worker did nothing at all"
 HEARTBEAT_DEAD = "The heartbeat's thread is dead: this worker stops before its leases end."
 CHILDREN_DIE = f"Child processes die again and again ({HOPELESS}): this worker gives up."
@@ -67,11 +72,25 @@ class Shutdown:
         for child in self.crew.children:
             child.kill()
 
-    def let_clerk_go(self) -> None:
+    def dismiss(self, heartbeat: Repeating, helpers: Sequence[Repeating], waits: LastWaits) -> None:
+        """Ask all to end, then wait for them together."""
+        for child in self.crew.children:
+            child.retire()
+        for helper in helpers:
+            helper.stop()
+        heartbeat.await_end(waits)  # a beat that comes after the clerk has signed off would call the worker back
+        self.let_clerk_go(waits)
+        for helper in helpers:
+            helper.await_end(waits)
+        self.leave_clerk()
+
+    def let_clerk_go(self, waits: LastWaits) -> None:
         self.clerk.close()
         if not self.clerk.known_as:
             self.clerk.hurry()  # there is nothing to sign off from
-        self.clerk.await_end(PATIENCE)
+        until = monotonic() + PATIENCE
+        for thread in (self.clerk, self.clerk.notary):
+            waits.wait_for(thread, until)
 
     def leave_clerk(self) -> None:
         """If it does not come to an end by itself."""

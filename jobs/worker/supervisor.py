@@ -26,6 +26,7 @@ from jobs.worker.endings import outcome_with_child
 from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.housekeeping import Janitor
 from jobs.worker.intake import Intake
+from jobs.worker.last_waits import last_waits
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Ended, Word
 from jobs.worker.nursery import Exit, Nursery, NurseryGone
@@ -34,7 +35,7 @@ from jobs.worker.orders import DISABLED, pass_on, stop_all
 from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import QueueClient
 from jobs.worker.repeating import Repeating
-from jobs.worker.shutdown import CHILDREN_DIE, FAULT, HEARTBEAT_DEAD, NURSERY_GONE, Shutdown, WorkerFailed
+from jobs.worker.shutdown import CHILDREN_DIE, FAULT, HEARTBEAT_DEAD, NURSERY_GONE, TO_KILL, Shutdown, WorkerFailed
 from jobs.worker.timekeeper import Timekeeper
 from jobs.worker.wake_ups import WakeUps
 from jobs.worker.watch import recall, watch
@@ -158,19 +159,12 @@ class Supervisor:
         return self.shutdown.begun and not self.desk.unfinished and not self.intake.looking
 
     def end(self) -> None:
-        for child in self.crew.children:
-            child.retire()
-        for helper in self.helpers:
-            helper.stop()
-        self.heartbeat.await_end()  # a beat that comes after the clerk has signed off would call the worker back
-        self.shutdown.let_clerk_go()
-        for helper in self.helpers:
-            helper.await_end()
-        self.shutdown.leave_clerk()
-        self.nursery.close()
-        for child in self.crew.children:
-            child.close()
-        self.janitor.close()
+        with last_waits() as waits:
+            self.shutdown.dismiss(self.heartbeat, self.helpers, waits)
+            self.nursery.close(max(waits.left, TO_KILL))
+            for child in self.crew.children:
+                child.close()
+            self.janitor.close(waits)
 
     # The queue answers
 

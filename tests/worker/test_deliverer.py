@@ -17,9 +17,11 @@ from jobs.webhooks.message import Sent
 from jobs.worker import deliverer as deliverer_module
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.deliverer import POLL, Deliverer
+from jobs.worker.last_waits import LastWaits
 from jobs.worker.queue_client import QueueUnavailable
 from tests.concurrency.threads import scalar
 from tests.factories import claimed, events_of, make_job, make_worker
+from tests.patience import PATIENCE
 from tests.webhooks.conftest import SECRET
 from tests.webhooks.receiver import Receiver, running, say
 from tests.worker.stage import Stage
@@ -152,6 +154,6 @@ def test_it_hears_the_bell_only_while_it_runs_and_only_what_is_committed(receive
         receiver.wait_for(1)
     finally:
         deliverer.stop()
-        deliverer.await_end()
+        deliverer.await_end(LastWaits(PATIENCE))
     assert not bell.is_heard
     assert status() == "delivered"

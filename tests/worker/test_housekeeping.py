@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from jobs.handlers import folders as folders_module
 from jobs.handlers.base import ClaimRef
 from jobs.handlers.folders import Folders, remove
 from jobs.process_identity import this_process
@@ -17,6 +18,7 @@ from jobs.states import Status
 from jobs.worker import housekeeping
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.housekeeping import Janitor, folders_of_this_process, owner_name, process_named, remove_leftovers
+from jobs.worker.last_waits import LastWaits
 from tests.concurrency.threads import TIMEOUT
 from tests.factories import job_in
 from tests.processes import dead_process, running_process
@@ -133,7 +135,7 @@ def janitor(mine: Folders) -> Iterator[Janitor]:
     janitor = Janitor(mine)
     janitor.start()
     yield janitor
-    janitor.close()
+    janitor.close(LastWaits(TIMEOUT))
 
 
 class Slow:
@@ -169,7 +171,7 @@ def test_however_much_there_is_to_remove_it_starts_no_thread_and_all_is_gone_whe
     assert threading.active_count() == threads
     assert all(each.exists() for each in scratch)
     slow.go_on.set()
-    janitor.close()
+    janitor.close(LastWaits(TIMEOUT))
     assert not any(each.exists() for each in scratch)
     assert (mine.workdirs(), mine.owners(), janitor.is_alive()) == ([], [], False)
 
@@ -181,7 +183,7 @@ def test_a_job_that_runs_again_finds_an_empty_place_though_its_old_directory_is_
     janitor.remove_workdirs([7])
     (mine.make_workdir(7) / "new").touch()
     slow.go_on.set()
-    janitor.close()
+    janitor.close(LastWaits(TIMEOUT))
     assert [path.name for path in mine.workdir_of(7).iterdir()] == ["new"]
     assert len(slow.removed) == 1
 
@@ -189,9 +191,9 @@ def test_a_job_that_runs_again_finds_an_empty_place_though_its_old_directory_is_
 def test_whoever_closes_it_waits_no_longer_than_it_wants(janitor: Janitor, slow: Slow, mine: Folders, caplog):
     mine.make_scratch(claim := ClaimRef(1, uuid4()))
     janitor.remove_scratch(claim)
-    janitor.close(timeout=0.01)
+    janitor.close(LastWaits(0))
     assert janitor.is_alive()
-    assert "not removed yet" in caplog.text
+    assert "directories are left for another worker to remove" in caplog.text
 
 
 def test_what_cannot_be_looked_at_is_said_once_and_left(janitor: Janitor, mine: Folders, monkeypatch, caplog):
@@ -202,3 +204,16 @@ def test_what_cannot_be_looked_at_is_said_once_and_left(janitor: Janitor, mine: 
     for _ in range(3):
         janitor.remove_workdirs([7])
     assert caplog.text.count("Too many open files") == 1
+
+
+def test_what_a_worker_moved_away_and_had_no_time_to_remove_is_removed_after_its_end(
+    mine: Folders, tmp_path: Path, monkeypatch
+):
+    dead = Folders(tmp_path, owner_name(dead_process()))
+    dead.make_workdir(7)
+    with monkeypatch.context() as in_vain:
+        in_vain.setattr(folders_module, "remove", lambda path: None)
+        dead.remove_workdir(7)
+    assert mine.owners() == [dead.owner]
+    remove_leftovers(mine, none_active)
+    assert mine.owners() == []

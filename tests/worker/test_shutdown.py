@@ -10,6 +10,8 @@ from jobs.selectors.clock import database_now
 from jobs.states import ShownState, Status, WorkerStatus
 from tests.concurrency.threads import scalar
 from tests.factories import events_of, reload
+from tests.patience import PATIENCE
+from tests.webhooks.receiver import running
 from tests.worker.stage import Stage, WorkerProcess
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,3 +109,17 @@ def test_a_signal_that_comes_when_the_workers_row_is_gone_ends_it_cleanly(stage:
     worker.send(signal.SIGTERM)
     assert worker.exit_code(AT_ONCE) == 0
     assert "Traceback" not in stage.logs()
+
+
+def test_a_worker_that_waits_for_a_receiver_of_webhooks_exits_when_it_is_told_again(stage: Stage, settings):
+    """Also its process: threads that send must not keep it."""
+    settings.JOBS_WEBHOOK_ALLOW = "127.0.0.0/8"
+    worker = stage.worker(JOBS_WEBHOOK_ALLOW="127.0.0.0/8", JOBS_WEBHOOK_TIMEOUT=f"{3 * PATIENCE}")
+    with running() as receiver:
+        receiver.answers = [lambda request: receiver.over.wait(3 * PATIENCE)]
+        stage.add("app.short", webhook_url=receiver.url())
+        stage.wait_for(lambda: receiver.heard)
+        worker.send(signal.SIGTERM)
+        stage.wait_for(lambda: worker.row().status == WorkerStatus.OFFLINE)
+        worker.send(signal.SIGTERM)
+        assert worker.exit_code() == 0

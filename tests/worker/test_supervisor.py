@@ -22,7 +22,7 @@ from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.workers import disable
 from jobs.models import Job, Worker
 from jobs.states import Status, WorkerStatus
-from jobs.worker import shutdown
+from jobs.worker import last_waits, shutdown
 from jobs.worker.child import child_main
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.display import LogDisplay
@@ -178,6 +178,45 @@ def test_a_queue_that_does_not_answer_a_stopping_worker_is_given_up(
     make_job()
     with pytest.raises(GivenUp, match="it is away"):
         work(until_empty=False)
+
+
+@pytest.fixture
+def webhooks_hang(client: DatabaseClient, settings: LazySettings, monkeypatch) -> Iterator[Callable[[], bool]]:
+    """Whether the first call still does; a worker would wait for it for longer than it hangs."""
+    over, answered = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        over.wait(TIMEOUT / 2)
+        answered.set()
+
+    settings.JOBS_WEBHOOK_TIMEOUT = 2 * TIMEOUT
+    monkeypatch.setattr(client, "next_delivery_in", hang)
+    yield lambda: not answered.is_set()
+    over.set()
+
+
+def test_what_is_under_way_when_a_worker_ends_has_one_deadline(
+    work: Work, webhooks_hang: Callable[[], bool], monkeypatch
+):
+    monkeypatch.setattr(last_waits, "ALL_TOGETHER", 2.0)
+    work()
+    assert webhooks_hang()
+
+
+def test_a_signal_that_comes_while_a_worker_ends_is_heeded(
+    work: Work, client: DatabaseClient, webhooks_hang: Callable[[], bool], monkeypatch
+):
+    sign_off = client.sign_off
+
+    def sign_off_and_be_told(metadata: Any) -> None:
+        sign_off(metadata)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(last_waits, "ALL_TOGETHER", 2 * TIMEOUT)
+    monkeypatch.setattr(client, "sign_off", sign_off_and_be_told)
+    work()
+    assert webhooks_hang()
+    assert Worker.objects.get(pk=client.worker.pk).status == WorkerStatus.OFFLINE
 
 
 def test_one_that_is_taken_for_dead_before_its_first_look_leaves_nothing_undone(
