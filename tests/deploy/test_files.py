@@ -14,6 +14,7 @@ from django.test import Client
 
 from jobs.conf import conf
 from jobs.states import Bucket
+from jobs.worker import last_waits, shutdown
 from jobs.worker.remote_files import CHECKED_WITHIN
 from tests.deploy.files import (
     DEPLOY,
@@ -36,8 +37,7 @@ from tests.docs.test_env_example import documented
 
 pytestmark = pytest.mark.once
 COMMANDS = list(commands())
-# Handlers are interrupted, killed 3 s later, and a database that does not answer is waited for 9 s.
-STOPS_WITHIN = conf.SHUTDOWN_TIMEOUT + 3 + 9
+STOPS_WITHIN = conf.SHUTDOWN_TIMEOUT + shutdown.STOPS_WITHIN
 GRACEFUL = 30  # graceful_timeout of gunicorn.conf.py
 # What the image, the orchestrator and other programs read.
 NOT_OURS = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD", "POD_NAME", "SITE", "UPSTREAM"}
@@ -201,6 +201,23 @@ def test_pods_are_given_the_time_to_stop():
         if command == ["gunicorn"]:
             [before] = within(container, "preStop")
             assert pod["terminationGracePeriodSeconds"] > GRACEFUL + int(before["exec"]["command"][1])
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("docs/commands.md", f"[{shutdown.STOPS_WITHIN:g} s](operations/workers.md#signals)"),
+        ("docs/operations/containers.md", f"[{shutdown.STOPS_WITHIN:g} s](workers.md#signals)"),
+        ("docs/operations/one-machine.md", f"the {shutdown.STOPS_WITHIN:g} s that a worker takes after it"),
+        ("docs/operations/workers.md", f": {shutdown.STOPS_WITHIN:g} s at most, whatever hangs."),
+        ("docs/operations/workers.md", f"| {shutdown.GIVE_UP_AFTER:g} s | if the database"),
+        ("docs/operations/workers.md", f"| {shutdown.LEAVE_AFTER:g} s | it waits no longer"),
+        ("docs/operations/workers.md", f"| {last_waits.ALL_TOGETHER:g} s more | it signs off"),
+        ("docs/webhooks.md", f"no longer than {last_waits.ALL_TOGETHER:g} s in all"),
+    ],
+)
+def test_the_pages_say_how_long_a_worker_takes_to_stop(page: str, said: str):
+    assert said in (ROOT / page).read_text()
 
 
 def test_what_pods_mount_and_select_exists():
