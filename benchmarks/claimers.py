@@ -1,6 +1,7 @@
 """Workers that run no handlers: threads, each with a connection of its own, that claim and finish until told to stop.
 
-`python -m benchmarks.claimers THREADS FILE`: into the file goes a line for each claim: when, how long, how many jobs.
+`python -m benchmarks.claimers FIRST THREADS FILE`: into the file goes a line for each claim: when, how long, how many
+jobs. Where one of the threads fails, all stop, and so the process fails.
 """
 
 import json
@@ -9,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO
 
@@ -53,16 +55,22 @@ def claim_and_finish(worker: object, limit: int) -> tuple[float, int]:
     return seconds, len(taken)
 
 
+def work_all(first: int, threads: int, file: IO[str]) -> None:
+    """Until told to stop; raises what the first of them raised."""
+    with ThreadPoolExecutor(threads) as pool:
+        working = [pool.submit(work, first + number, file) for number in range(threads)]
+        wait(working, return_when=FIRST_EXCEPTION)
+        stop.set()
+    for each in working:
+        each.result()
+
+
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     django.setup()
     first, threads, path = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     with path.open("a", buffering=1) as file:
-        workers = [threading.Thread(target=work, args=[first + number, file]) for number in range(threads)]
-        for each in workers:
-            each.start()
-        for each in workers:
-            each.join()
+        work_all(first, threads, file)
 
 
 if __name__ == "__main__":

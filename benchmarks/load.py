@@ -3,7 +3,9 @@
     python -m benchmarks.load                                     # the whole of it: hours, and 15 GB of disk
     python -m benchmarks.load --jobs 200000 --finished 500000     # scaled
 
-For a third of the run a session is left idle in its transaction. No error may happen.
+For a third of the run a session is left idle in its transaction. No error may happen: it fails at once where a process
+ends, and after its tables where a visitor was refused or a job was not done by its first attempt. What it found is
+written to benchmarks/results.
 """
 
 import argparse
@@ -13,42 +15,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from benchmarks.load_report import table
+from benchmarks.load_report import claims_of, findings
+from benchmarks.load_seen import DONE, QUEUE, Running, Seen, asked, look, measured_sizes
 from benchmarks.run import boot
 from tests.postgres import BENCHMARK_CONF, Postgres
 
+if TYPE_CHECKING:
+    from benchmarks.visitors import Visitors
+
 ROOT = Path(__file__).resolve().parent.parent
+JOBS = 1_000_000  # of the whole of it
 PROCESSES, LOOK = 5, 2.0
 AHEAD, BATCH = 20_000, 1_000  # jobs that wait at most, and that are enqueued by one call
 SIZES = (100, 100, 100, 1_000, 1_000, 10_000)  # bytes of a payload
-WAITING = """
-SELECT COALESCE(sum(jobs), 0) FROM
-    (SELECT queue, bucket, jobs FROM jobs_queuetotal UNION ALL SELECT queue, bucket, jobs FROM jobs_queuedelta) AS c
-WHERE queue = 'load' AND bucket IN ('pending', 'scheduled', 'running')
-"""
-SIZE_OF = (
-    "SELECT relname, pg_table_size(oid), pg_indexes_size(oid), "
-    "COALESCE(pg_stat_get_dead_tuples(oid), 0) FROM pg_class "
-    "WHERE relname IN ('jobs_job', 'jobs_jobevent', 'jobs_claim', 'jobs_queuedelta') ORDER BY 1"
-)
-
-
-@dataclass
-class Seen:
-    """What was written down while it ran."""
-
-    began: float
-    looks: list[tuple[float, float, float, int]] = field(default_factory=list)  # at, MiB, jobs waiting, sessions
-    sizes: dict[str, list[tuple[str, int, int, int]]] = field(default_factory=dict)
-    idle_from: float = 0.0
-    idle_until: float = 0.0
 
 
 @contextmanager
@@ -64,30 +50,30 @@ def claimers(url: str, connections: int, folder: Path) -> Iterator[list["subproc
     finally:
         for process in started:
             process.send_signal(signal.SIGTERM)
-        for process in started:
-            assert process.wait(120) == 0, "a claimer failed: see what it printed"
+        codes = [process.wait(120) for process in started]
+        assert not any(codes), f"a claimer failed: see what it printed; they ended with {codes}"
 
 
 @contextmanager
-def reaper(url: str) -> Iterator[None]:
+def reaper(url: str) -> Iterator["subprocess.Popen[bytes]"]:
     """As every site has: it folds the counters, too."""
     command = [sys.executable, str(ROOT / "manage.py"), "reap_stale", "--loop", "10"]
     process = subprocess.Popen(command, env={**os.environ, "DATABASE_URL": url}, cwd=ROOT, stdout=subprocess.DEVNULL)
     try:
-        yield
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0, "the reaper failed: see what it printed"
 
 
-def enqueue_all(jobs: int, seen: Seen, url: str, processes: Sequence["subprocess.Popen[bytes]"]) -> None:
+def enqueue_all(jobs: int, seen: Seen, url: str, running: Running) -> None:
     """Not further ahead than a little, as a site would; and for the middle third somebody forgets a session."""
     from jobs import NewJob, enqueue_many
 
     with ExitStack() as stack:
         for begin in range(0, jobs, BATCH):
             enqueue_many(
-                NewJob("bench.noop", {"text": "x" * SIZES[n % len(SIZES)]}, queue="load", priority=n % 3)
+                NewJob("bench.noop", {"text": "x" * SIZES[n % len(SIZES)]}, queue=QUEUE, priority=n % 3)
                 for n in range(begin, min(begin + BATCH, jobs))
             )
             if begin >= jobs / 3 and not seen.idle_from:
@@ -96,10 +82,10 @@ def enqueue_all(jobs: int, seen: Seen, url: str, processes: Sequence["subprocess
             if begin >= jobs * 2 / 3 and not seen.idle_until:
                 seen.idle_until = time.time()
                 stack.close()
-            if not seen.looks or time.time() > seen.looks[-1][0] + LOOK:
-                while look(seen, url, processes) > AHEAD:
+            if not seen.looks or time.time() > seen.looks[-1].at + LOOK:
+                while look(seen, url, running) > AHEAD:
                     time.sleep(LOOK)
-    while look(seen, url, processes):
+    while look(seen, url, running):
         time.sleep(LOOK)
 
 
@@ -111,73 +97,67 @@ def forgotten_session(url: str) -> Iterator[None]:
         yield
 
 
-def look(seen: Seen, url: str, processes: Sequence["subprocess.Popen[bytes]"]) -> int:
-    """How many jobs wait now; notes that, the memory of the claimers and the sessions."""
-    assert all(process.poll() is None for process in processes), "a claimer is gone: see what it printed"
-    waiting = asked(url, WAITING)
-    sessions = asked(url, "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
-    memory = sum(resident(process.pid) for process in processes) / 2**20
-    seen.looks.append((time.time(), memory, waiting, sessions))
-    return waiting
-
-
-def asked(url: str, question: str) -> int:
-    with psycopg.connect(url, autocommit=True) as session:
-        row = session.execute(question).fetchone()
-        assert row
-        return int(row[0])
-
-
-def resident(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def measured_sizes(url: str) -> list[tuple[str, int, int, int]]:
-    with psycopg.connect(url, autocommit=True) as session:
-        return [(str(row[0]), *map(int, row[1:])) for row in session.execute(SIZE_OF)]  # type: ignore[misc]
-
-
 def vacuum(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as session:
         session.execute("VACUUM (ANALYZE)")
 
 
-def measure(server: Postgres, options: argparse.Namespace) -> None:
+def measure(server: Postgres, options: argparse.Namespace) -> dict[str, Any]:
+    """What was found, as it is kept."""
     import benchmarks.job_handlers  # noqa: F401  registers the kinds
-    from benchmarks import fill
+    from benchmarks import machine
     from benchmarks.databases import Databases
-    from benchmarks.streams import OURS, serving, session
-    from benchmarks.visitors import Visitors
 
-    databases, url = Databases(server.url()), server.url("load")
+    began, databases, url = time.monotonic(), Databases(server.url()), server.url("load")
     try:
+        about = machine.describe(databases)
         with databases.fresh("load"), tempfile.TemporaryDirectory(prefix="jobyard-load-") as name:
-            began = time.time()
-            fill.finished(options.finished)
-            fill.count_right()
-            print(f"{options.finished:,} finished jobs were filled in within {time.time() - began:.0f} s", flush=True)
+            fill_in(options.finished)
             os.environ["DATABASE_URL"] = url
-            seen, cookie = Seen(time.time()), session()
+            seen = Seen(time.time())
             seen.sizes["before"] = measured_sizes(url)
-            with serving(OURS) as web, reaper(url), claimers(url, options.connections, Path(name)) as processes:
-                visitors = Visitors(web, cookie, options.readers)
-                visitors.start()
-                try:
-                    visitors.ready.wait(120)
-                    enqueue_all(options.jobs, seen, url, processes)
-                finally:
-                    visitors.stop()
+            visitors = day(url, seen, Path(name), options)
+            seen.done = asked(url, DONE)
             seen.sizes["after"] = measured_sizes(url)
             vacuum(url)
             seen.sizes["after vacuum"] = measured_sizes(url)
-            print("\n".join(table(seen, Path(name), visitors)), flush=True)
+            found = findings(seen, claims_of(Path(name)), visitors, options.jobs)
     finally:
         databases.disconnect_all()
+    about["machine"]["load_at_the_end"] = machine.load()
+    seconds = round(time.monotonic() - began)
+    return {**about, "scale": vars(options), "seconds": seconds, "findings": [found.as_dict()]}
+
+
+def fill_in(finished: int) -> None:
+    from benchmarks import fill
+
+    began = time.time()
+    fill.finished(finished)
+    fill.count_right()
+    print(f"{finished:,} finished jobs were filled in within {time.time() - began:.0f} s", flush=True)
+
+
+def day(url: str, seen: Seen, folder: Path, options: argparse.Namespace) -> "Visitors":
+    from benchmarks.streams import OURS, serving, session
+    from benchmarks.visitors import Visitors
+
+    cookie = session()
+    with serving(OURS) as web, reaper(url) as reaping, claimers(url, options.connections, folder) as claiming:
+        running = {"claimers": claiming, "web": [web.process], "reaper": [reaping]}
+        visitors = Visitors(web, cookie, options.readers)
+        visitors.start()
+        try:
+            visitors.wait_until_ready()
+            enqueue_all(options.jobs, seen, url, running)
+        finally:
+            visitors.stop()
+    return visitors
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__.partition("\n")[0])
-    parser.add_argument("--jobs", type=int, default=1_000_000, help="through the queue (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=JOBS, help="through the queue (default: %(default)s)")
     parser.add_argument("--finished", type=int, default=5_000_000, help="rows that lie there (default: %(default)s)")
     parser.add_argument("--connections", type=int, default=50, help="that claim and finish (default: %(default)s)")
     parser.add_argument("--readers", type=int, default=200, help="of live streams (default: %(default)s)")
@@ -185,7 +165,15 @@ def main() -> None:
     os.environ |= {"ALLOWED_HOSTS": "localhost", "HTTPS": "0"}
     with Postgres({**BENCHMARK_CONF, "max_wal_size": "2GB"}) as server:
         boot(server)
-        measure(server, options)
+        from benchmarks import report
+
+        result = measure(server, options)
+        (found,) = result["findings"]
+        print("\n".join(found["lines"]), flush=True)
+        suffix = "-load" if options.jobs == JOBS else f"-load-{options.jobs}"
+        print(f"Written to {os.path.relpath(report.save(result, suffix))}", flush=True)
+    if failures := found["samples_us"]["failures"]:
+        raise SystemExit(f"FAILED: {len(failures)} times something was not as it should be.")
 
 
 if __name__ == "__main__":
