@@ -120,8 +120,8 @@ repeat: $(READY) ## the tests with real worker processes, TIMES=20 times in a ro
 	  DEBUG=1 $(BIN)/python -m tests.engines sqlite -n 4 --dist worksteal $(PROCESSES_ON_SQLITE) || exit 1; \
 	done
 
-soak: $(READY) ## the state machine with many more examples (minutes)
-	@DEBUG=1 JOBYARD_EXAMPLES=$${EXAMPLES:-2000} $(BIN)/python -m tests.engines tests/contract
+soak: $(READY) ## the state machine, and what callers may send, with many more examples (an hour)
+	@DEBUG=1 JOBYARD_EXAMPLES=$${EXAMPLES:-2000} $(BIN)/python -m tests.engines tests/contract tests/security tests/api/worker/test_anything.py
 
 chaos: $(READY) ## everything goes wrong at once, for SECONDS=60, by SEED=1; says whether all promises were kept
 	@DEBUG=1 $(BIN)/python -m tests.chaos --keep --seconds $(or $(SECONDS),60) --seed $(or $(SEED),1)

@@ -22,8 +22,9 @@ ON_TOP = (
 # Of these, what has queries of its own, or processes.
 YET_BOTH = (
     "admin/test_dashboard", "admin/test_job_list", "admin/test_job_actions", "admin/test_periodic",
-    "api/events/", "api/test_reads", "api/worker/test_waiting", "commands/test_list_jobs", "commands/test_queue_status",
-    "tasks/test_worker", "testing/test_drain", "videos/test_publish",
+    "api/events/", "api/test_reads", "api/worker/test_anything", "api/worker/test_waiting",
+    "commands/test_list_jobs", "commands/test_queue_status", "tasks/test_worker", "testing/test_drain",
+    "videos/test_publish",
 )  # fmt: skip
 ON_SQLITE = ("worker/test_runworker", "worker/test_sharing")
 ON_SQLITE_TOO = ("worker/test_crashes", "worker/test_outages")  # by `make test-all`

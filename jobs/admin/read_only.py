@@ -6,6 +6,8 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
+from jobs.lifecycle.payload import unstorable
+
 
 class ReadOnlyAdmin(admin.ModelAdmin):
     """Shows everything, changes nothing; what may be done is an action.
@@ -17,6 +19,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     class Media:
         css = {"all": ("jobs/admin.css",)}
         js = ("jobs/admin.js", "jobs/live.js", "jobs/admin_live.js")
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Model | None:
+        """None for a key that no database could have: a queue's is its name."""
+        return None if unstorable(object_id) else super().get_object(request, object_id, from_field)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

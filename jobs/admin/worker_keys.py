@@ -66,7 +66,7 @@ class WorkerKeysMixin(ReadOnlyAdmin):
             return self.show_key(request, worker, *rotate(worker, OVERLAP), CHANGE)
         if not self.may_operate(request):
             raise PermissionDenied
-        prefix = request.POST.get("prefix", "")
+        prefix = request.POST.get("prefix", "").replace("\x00", "")
         for revoked in revoke(Q(worker=worker, prefix=prefix)):
             log(request, Worker, [(worker.pk, worker.name)], f"Revoked the key {revoked}.", CHANGE)
             messages.success(request, f"Key {revoked} of worker {worker} is revoked: its next call is refused.")

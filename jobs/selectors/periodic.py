@@ -13,6 +13,7 @@ from jobs.exceptions import InvalidInput, PeriodicJobNotFound
 from jobs.handlers.periodic import TERMS
 from jobs.handlers.registry import registry
 from jobs.handlers.schedules import EVERY
+from jobs.lifecycle.payload import unstorable
 from jobs.models import Job, PeriodicJob, PeriodicTick
 from jobs.selectors.job_pages import LARGE
 
@@ -65,7 +66,7 @@ def list_periodic() -> list[ShownPeriodic]:
 
 
 def get_periodic(name: str) -> ShownPeriodic:
-    row = PeriodicJob.objects.filter(name=name).first()
+    row = None if unstorable(name) else PeriodicJob.objects.filter(name=name).first()
     if row is None:
         raise PeriodicJobNotFound(name=name)
     return shown(row, jobs_of({row.last_job_id}))

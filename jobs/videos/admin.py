@@ -17,6 +17,7 @@ from django.utils.html import format_html
 
 from jobs.admin.read_only import ReadOnlyInline
 from jobs.exceptions import JobyardError
+from jobs.lifecycle.payload import unstorable
 from jobs.videos import shown_in_admin as shown
 from jobs.videos.exceptions import VideoNotFound
 from jobs.videos.lifecycle.remove import remove_video
@@ -81,6 +82,10 @@ class VideoAdmin(admin.ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> VideoQuerySet:
         return library()
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Nothing is looked up by text that no database could have."""
+        return not unstorable(value) and super().lookup_allowed(lookup, value, request)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         listed = super().get_changelist_instance(request)

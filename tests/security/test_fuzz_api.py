@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.signals import request_finished, request_started
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from schemathesis import openapi as documents
 from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode
@@ -25,8 +25,9 @@ from project.wsgi import application
 from tests.api.calls import member
 from tests.api.operations import EVERY_PERMISSION, OPERATIONS
 from tests.factories import job_in, make_job
+from tests.security.trying import trying
 
-pytestmark = [pytest.mark.once, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 EXAMPLES = 8  # of each operation, right and wrong
 CHECKS = [
     not_a_server_error,
@@ -47,10 +48,7 @@ def test_no_call_is_answered_otherwise_than_the_document_says(path: str, monkeyp
     schema.app = application
     operation = schema[f"/api/queue{path}"][OPERATIONS[path].method]
 
-    @settings(
-        max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.explicit, Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    @trying(EXAMPLES)
     @given(case=operation.as_strategy(GenerationMode.POSITIVE) | operation.as_strategy(GenerationMode.NEGATIVE))
     def call(case: Any) -> None:
         answer = case.call(headers={"Authorization": f"Bearer {token}"})

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jobs.api.queue.cursors import cursor_of, job_before
@@ -30,11 +30,10 @@ from jobs.videos.transcoding.validation.playlists import Unparsable, media_probl
 from jobs.web_address import BadAddress, Policy, not_public, problem_with
 from jobs.web_address import parse as parse_address
 from jobs.windows import Window, time_zone
+from tests.security.trying import trying
 
 pytestmark = pytest.mark.once
-quick = settings(
-    max_examples=100, deadline=2000, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+quick = trying(100, deadline=2000)
 words = st.text(max_size=60)
 numbers = st.text("0123456789.-+eExNaAinf:,/ *@%#\0\n", max_size=30)
 

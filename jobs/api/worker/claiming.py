@@ -59,7 +59,7 @@ def checked(look: messages.Look) -> messages.Look:
         raise InvalidInput(f"A claim names at most {MOST_NAMES} queues and kinds.")
     for queue in look.queues:
         check_queue(queue)
-    for kind in (*look.kinds, *look.completed_there):
+    for kind in (*look.kinds, *look.completed_there, *look.isolated_kinds):
         check_text("kind", kind, 100)
     return look
 

@@ -9,17 +9,19 @@ from typing import Any
 import pytest
 import schemathesis
 from django.test import Client
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.api.docs_page import openapi
 from jobs.models import Job, Worker
 from jobs.wire.names import CLAIM_HEADER
+from tests.api.calls import error_of
 from tests.api.worker.calls import WORKER, Machine, machine
 from tests.factories import make_job
+from tests.security.trying import trying
 
-pytestmark = [pytest.mark.once, pytest.mark.django_db]
-EXAMPLES = 4
+pytestmark = pytest.mark.django_db
+EXAMPLES = 6
 SCHEMA = schemathesis.openapi.from_dict(openapi())
 FOUND: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]  # type: ignore[union-attr]  # none is wrong
 OPERATIONS = {each.label: each for each in FOUND if each.path.startswith(f"{WORKER}/")}
@@ -40,7 +42,7 @@ def test_no_call_fails_or_touches_what_is_not_its_own(operation: Any, monkeypatc
     claim_id = victim.claimed(job)
     before = rows_of(victim, job.pk)
 
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @trying(EXAMPLES)
     @given(case=operation.as_strategy(), theirs=st.booleans(), odd=st.none() | ODD)
     def call(case: Any, theirs: bool, odd: str | None) -> None:
         answer = send(case, caller, (job.pk, claim_id) if theirs else None, odd)
@@ -73,3 +75,14 @@ def rows_of(victim: Machine, job_id: int) -> Any:
         Job.objects.filter(pk=job_id).values().get(),
         Worker.objects.filter(pk=victim.worker_id).values().get(),
     )
+
+
+@pytest.mark.parametrize("kinds", ["kinds", "isolated_kinds"])
+@pytest.mark.parametrize("name", ["\x00", "a\x00b", "\ud800", "x" * 101])
+def test_a_kind_that_cannot_be_is_refused_wherever_it_is_named(kinds: str, name: str):
+    """One that must begin at once is looked for in the database where there is no room for it."""
+    caller = machine("caller")
+    make_job()
+    told = {"kinds": [name]} if kinds == "kinds" else {"isolated_kinds": {name: 1}, "isolated_limit": 0}
+    assert error_of(caller.claim(**told), 422)[1].startswith("The kind ")
+    assert len(caller.claim(isolated_kinds={"test.other": 1}, isolated_limit=0).json()["jobs"]) == 1

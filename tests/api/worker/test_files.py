@@ -2,22 +2,19 @@
 
 import hashlib
 import io
-import json
 import os
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
-from django.test import Client
 
 from jobs.api.worker.files import sources
 from jobs.handlers.base import ClaimRef, Report
 from jobs.handlers.files import job_storage
-from jobs.handlers.reach import Reach
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle.finish import complete, fail
 from jobs.lifecycle.heartbeat import heartbeat
@@ -25,8 +22,9 @@ from jobs.lifecycle.prune import prune_once
 from jobs.lifecycle.report import report
 from jobs.serving.stored_file import StoredFile
 from jobs.states import Status
-from jobs.wire.names import CLAIM_HEADER, SHA256_HEADER
-from tests.api.worker.calls import WORKER, Machine, machine
+from jobs.wire.names import SHA256_HEADER
+from tests.api.worker.calls import machine
+from tests.api.worker.desk import Desk, files_of
 from tests.factories import age, claimed, make_job, reload
 
 pytestmark = pytest.mark.django_db
@@ -35,48 +33,6 @@ REFUSED_PATHS = [
     "../x.txt", "..%2fx.txt", "%2e%2e/x.txt", "/etc/x.txt", "a/../../x.txt", "a//x.txt", ".incoming/x.txt", "x.py",
     "x.txt%00", "a%5c..%5cx.txt", "-x.txt",
 ]  # fmt: skip
-
-
-def files_of(claim: ClaimRef, payload: Mapping[str, Any]) -> Reach:
-    folder = f"out/{claim.job_id}-{claim.claim_id.hex[:8]}"
-    return Reach({"in/source.bin": "", "in/gone.bin": ""}, ("in/more",), folder, frozenset({".txt"}))
-
-
-@dataclass
-class Desk:
-    """A machine at work on one job."""
-
-    machine: Machine
-    claim: ClaimRef
-
-    def call(self, method: str, path: str, body: bytes = b"", claim: str | None = None, **headers: str) -> Any:
-        sent = {**self.machine.headers, CLAIM_HEADER: claim or str(self.claim.claim_id), **headers}
-        options: dict[str, Any] = {"headers": sent}
-        if method not in ("GET", "HEAD"):
-            options |= {"data": body, "content_type": "application/octet-stream"}
-        return Client().generic(method, f"{WORKER}/{self.claim.job_id}/{path}", **options)
-
-    def get(self, path: str, **headers: Any) -> Any:
-        return self.call("GET", path, **headers)
-
-    def put(self, path: str, body: bytes, announced: bytes | None = None, **how: Any) -> Any:
-        digest = hashlib.sha256(body if announced is None else announced).hexdigest()
-        return self.call("PUT", path, body, **{SHA256_HEADER: digest, **how})
-
-    def finalize(self, content: Mapping[str, bytes]) -> Any:
-        files = [
-            {"path": path, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            for path, data in content.items()
-        ]
-        return self.call("POST", "finalize", json.dumps({"files": files}).encode())
-
-    @property
-    def stored(self) -> dict[str, bytes]:
-        root = Path(job_storage().path("out"))
-        return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-    def named(self, path: str) -> str:
-        return f"{self.claim.job_id}-{self.claim.claim_id.hex[:8]}/{path}"
 
 
 @pytest.fixture(autouse=True)
