@@ -88,13 +88,16 @@ def logged_in(user: User) -> Client:
 
 
 def by_key(name: str) -> Client:
-    """A remote worker, of the key that it is given; both know of the claim that one of them has."""
+    """A remote worker, of the key that it is given; both know of the claim that one of them has.
+
+    The key is shown as a token, too: who is let in by that would be let in everywhere.
+    """
     worker, _, key = register(name)
     heartbeat(worker.pk)
     worker.refresh_from_db()
     held = Job.objects.get(status=Status.RUNNING) if Job.objects.filter(status=Status.RUNNING) else None
     claim = held.claim_id if held else claimed(worker, queue="held").claim_id
-    return Client(headers={KEY_HEADER: key, CLAIM_HEADER: str(claim)})
+    return Client(headers={KEY_HEADER: key, CLAIM_HEADER: str(claim), "Authorization": f"Bearer {key}"})
 
 
 ROLES: dict[str, Callable[[], Client]] = {
@@ -138,6 +141,10 @@ def answer(client: Client, method: str, path: str, names: dict[str, Any]) -> int
         status: int = client.generic(method, path.format(**names), given, content_type=kind).status_code
         transaction.set_rollback(True)
     return status
+
+
+def test_everybody_is_in_every_table():
+    assert {path: told for _, path, told in ROWS if list(told) != list(ROLES)} == {}
 
 
 def test_everybody_is_answered_as_the_tables_say(names: dict[str, Any]):
