@@ -3,11 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
-from tests.chaos.story import BACK, ENDED, ENDS, Story
+from tests.chaos.charges import attempts_are_charged_right
+from tests.chaos.history import Line
+from tests.chaos.story import BACK, ENDED, ENDS, Event, Story, names
 
 Check = Callable[[Story], Iterator[str]]
 SLACK = 0.5  # seconds from a commit's time stamp until all see it, on a machine that is busy
 THAW = 1.0  # seconds in which a process that was stopped past its lease finds that out
+# What a client was answered, and the event that makes it true.
+ANSWERS = {"cancelled": "cancelled", "cancel_requested": "cancel_requested", "retried": "requeued"}
 
 
 def nothing_is_lost(story: Story) -> Iterator[str]:
@@ -91,8 +95,8 @@ def what_completed_has_run(story: Story) -> Iterator[str]:
 
 
 def no_effect_by_a_lost_claim(story: Story) -> Iterator[str]:
-    """Who asked before an irreversible step, and was let through, held the claim when it asked."""
-    asked = {(line.job, line.claim): line.at for line in story.said("guard")}
+    """Who was let through before an irreversible step held the claim when the database said so."""
+    asked = {(line.job, line.claim): line.at for line in story.said("guard")}  # the last one, if it had to ask again
     for line in story.said("effect"):
         ended = story.claim_ends.get((line.job, line.claim))
         when = asked.get((line.job, line.claim))
@@ -103,16 +107,23 @@ def no_effect_by_a_lost_claim(story: Story) -> Iterator[str]:
 
 
 def exclusive_jobs_stop_in_time(story: Story) -> Iterator[str]:
-    """No work after the claim's end; one whose process was stopped meanwhile finds out as soon as it goes on."""
+    """No work after the lease, as it stood then; one whose process was stopped meanwhile finds out when it goes on."""
     thawed: defaultdict[int, list[float]] = defaultdict(list)
     for line in story.said("thawed"):
         thawed[line.pid].append(line.at)
     for line in story.said("work"):
-        ended = story.claim_ends.get((line.job, line.claim))
-        if ended is None or line.at <= ended.at + SLACK:
+        if any(0 <= line.at - at <= THAW for at in thawed[line.pid]):
             continue
-        if not any(0 <= line.at - at <= THAW for at in thawed[line.pid]):
-            yield f"job {line.job} worked {line.at - ended.at:.1f} s after its claim {line.claim} had {ended.name}"
+        if (late := line.at - may_work_until(story, line)) > SLACK:
+            yield f"job {line.job} worked {late:.1f} s after claim {line.claim}, or its lease, was over"
+
+
+def may_work_until(story: Story, line: Line) -> float:
+    """The end of the last lease that had been given by then, unless the claim ended before."""
+    key = line.job, line.claim
+    until = max((lease.ends for lease in story.leases_of[key] if lease.at <= line.at), default=0.0)
+    ended = story.claim_ends.get(key)
+    return min(until, ended.at) if ended else until
 
 
 def published_once_by_who_completed(story: Story) -> Iterator[str]:
@@ -140,9 +151,21 @@ def cancelled_stays_cancelled(story: Story) -> Iterator[str]:
             elif asked and event.name in ("claimed", *BACK):
                 yield f"job {job} was cancelled, and then {event.name}: {names(story, job)}"
                 break
-    for line in story.said("cancelled"):
-        if not {"cancelled", "cancel_requested"} & {event.name for event in story.of_job[line.job]}:
-            yield f"job {line.job} was said to be cancelled, and its history does not know of it"
+
+
+def what_was_answered_is_true(story: Story) -> Iterator[str]:
+    """To each cancel and each retry that was accepted belongs an event of its own, from the time of that call."""
+    used: set[int] = set()
+    for line in story.said(*ANSWERS):
+        found = next((event for event in story.of_job[line.job] if event.id not in used and answers(event, line)), None)
+        if found is None:
+            yield f"job {line.job} was said to be {line.what}, and no event of that time says so"
+        else:
+            used.add(found.id)
+
+
+def answers(event: Event, line: Line) -> bool:
+    return event.name == ANSWERS[line.what] and line.since - SLACK <= event.at <= line.at + SLACK
 
 
 def events_tell_the_rows(story: Story) -> Iterator[str]:
@@ -162,6 +185,7 @@ CHECKS: tuple[Check, ...] = (
     nothing_is_lost,
     no_outcome_is_accepted_twice,
     attempts_are_within_their_limit,
+    attempts_are_charged_right,
     no_two_claims_overlap,
     each_execution_has_its_claim,
     what_completed_has_run,
@@ -169,9 +193,6 @@ CHECKS: tuple[Check, ...] = (
     exclusive_jobs_stop_in_time,
     published_once_by_who_completed,
     cancelled_stays_cancelled,
+    what_was_answered_is_true,
     events_tell_the_rows,
 )
-
-
-def names(story: Story, job: int) -> str:
-    return " ".join(event.name for event in story.of_job[job])

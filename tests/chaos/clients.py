@@ -4,16 +4,18 @@ Who gets no answer asks again with the same key: `python -m tests.chaos.clients 
 """
 
 import http.client
-import json
 import os
 import random
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
 import django
+
+from tests.chaos.asking import post
+from tests.chaos.history import now, told
 
 KINDS: dict[str, Callable[[random.Random], dict[str, object]]] = {
     "chaos.quick": lambda chance: {},
@@ -24,12 +26,13 @@ KINDS: dict[str, Callable[[random.Random], dict[str, object]]] = {
     "chaos.publishing": lambda chance: {},
 }
 WEIGHTS = (6, 2, 1, 2, 1, 3)
+ENDLESS_KIND = "chaos.endless"
 stop = threading.Event()
 known: list[int] = []  # jobs that somebody was told the id of
 
 
 class Client(threading.Thread):
-    """Does one thing again and again; whatever goes wrong, it goes on."""
+    """Does one thing again and again, also through outages; whatever else goes wrong is told at the end."""
 
     def __init__(self, name: str, seed: str, pause: float) -> None:
         super().__init__(name=name)
@@ -39,12 +42,12 @@ class Client(threading.Thread):
         raise NotImplementedError
 
     def run(self) -> None:
-        from django.db import DatabaseError, connection
+        from django.db import Error, connection
 
         while not stop.wait(self.pause * self.chance.uniform(0.5, 1.5)):
             try:
                 self.act()
-            except (DatabaseError, OSError, http.client.HTTPException) as error:
+            except (Error, OSError, http.client.HTTPException) as error:
                 print(f"{self.name}: {error!r}", flush=True)
                 connection.close()
         connection.close()
@@ -57,11 +60,9 @@ class Enqueuer(Client):
         self.order: dict[str, object] | None = None
 
     def act(self) -> None:
-        from tests.chaos.history import told
-
         self.order = self.order or self.next_order()
         job_id = self.send(self.order)
-        told("enqueued", job_id)
+        told("enqueued", job_id, who=self.name)
         known.append(job_id)
         self.order = None
 
@@ -84,31 +85,27 @@ class Enqueuer(Client):
 
 class HttpEnqueuer(Enqueuer):
     def send(self, order: dict[str, object]) -> int:
-        return int(self.call("/api/queue/enqueue", order)["job_id"])
+        return int(post(int(os.environ["PORT"]), os.environ["CHAOS_TOKEN"], "/api/queue/enqueue", order)["job_id"])
 
-    def call(self, path: str, body: dict[str, object]) -> dict[str, int]:
-        server = http.client.HTTPConnection("127.0.0.1", int(os.environ["PORT"]), timeout=5)
-        try:
-            headers = {"Authorization": f"Bearer {os.environ['CHAOS_TOKEN']}", "Content-Type": "application/json"}
-            server.request("POST", path, json.dumps(body), headers)
-            answer = server.getresponse()
-            text = answer.read()
-            if answer.status not in (200, 201):
-                raise OSError(f"{answer.status}: {text[:300]!r}")
-            return dict(json.loads(text))
-        finally:
-            server.close()
+
+class ProgramEnqueuer(Enqueuer):
+    """What keeps a slot busy until its time is over: few of them, so that all else gets done."""
+
+    def next_order(self) -> dict[str, object]:
+        return {**super().next_order(), "kind": ENDLESS_KIND, "payload": {}, "max_attempts": 2}
 
 
 class Canceller(Client):
     def act(self) -> None:
         from jobs.lifecycle.cancel import cancel
-        from tests.chaos.history import told
 
         if known:
+            since = now()
             result = cancel(self.chance.choice(known[-50:]), "by chaos")
-            for job_id in (*result.cancelled, *result.requested):
-                told("cancelled", job_id)
+            for job_id in result.cancelled:
+                told("cancelled", job_id, since=since)
+            for job_id in result.requested:
+                told("cancel_requested", job_id, since=since)
 
 
 class Retrier(Client):
@@ -116,15 +113,34 @@ class Retrier(Client):
         from jobs.lifecycle.retry import retry
         from jobs.models import Job
         from jobs.states import Status
-        from tests.chaos.history import told
 
-        ended = Job.objects.filter(status__in=(Status.FAILED, Status.CANCELLED)).values_list("pk", flat=True)
-        if ids := sorted(ended):
+        ended = Job.objects.filter(status__in=(Status.FAILED, Status.CANCELLED)).exclude(kind=ENDLESS_KIND)
+        if ids := sorted(ended.values_list("pk", flat=True)):
+            since = now()
             for job_id in retry(self.chance.choice(ids), "by chaos").moved:
-                told("retried", job_id)
+                told("retried", job_id, since=since)
 
 
-def main() -> None:
+def run_all(clients: Sequence[Client]) -> int:
+    """Until each has ended; 1 if one of them did so before it was told to."""
+    died: list[str] = []
+
+    def note(failure: threading.ExceptHookArgs) -> None:
+        died.append(str(failure.thread and failure.thread.name))
+        threading.__excepthook__(failure)
+
+    before, threading.excepthook = threading.excepthook, note
+    try:
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+    finally:
+        threading.excepthook = before
+    return 1 if died else 0
+
+
+def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     django.setup()
     seed = sys.argv[1]
@@ -132,14 +148,12 @@ def main() -> None:
         Enqueuer("enqueuer-1", seed, 0.1),
         Enqueuer("enqueuer-2", seed, 0.1),
         HttpEnqueuer("http", seed, 0.3),
+        ProgramEnqueuer("programs", seed, 2.5),
         Canceller("canceller", seed, 0.5),
         Retrier("retrier", seed, 0.7),
     ]
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
+    return run_all(clients)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

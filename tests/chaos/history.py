@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = "CHAOS_FOLDER"
+ENDLESS = "import time; time.sleep(3600)"  # a program that would outlive the run
 
 
 @dataclass(frozen=True)
 class Line:
-    """`start`, `work`, `guard`, `effect`, `end` of an attempt; `enqueued`, `cancelled`, `retried` of a client;
-    the name of a fault, whom it befell, and `thawed` for each process that was stopped."""
+    """`start`, `work`, `effect`, `end` of an attempt, `guard` where the database let it through, by its own clock;
+    `enqueued`, `cancelled`, `cancel_requested`, `retried` of a client; the name of a fault that took effect, and whom
+    it befell; `thawed` for each process that was stopped, `bereaved` for each program whose worker was killed; `well`
+    when nothing is broken any more."""
 
     what: str
     job: int = 0
@@ -23,6 +26,7 @@ class Line:
     pid: int = 0
     at: float = 0.0
     who: str = ""
+    since: float = 0.0  # of an answer: when it was asked for
 
 
 def now() -> float:

@@ -8,7 +8,7 @@ from django.db import connection
 
 from jobs import handler
 from jobs.handlers.context import Context
-from tests.chaos.history import note
+from tests.chaos.history import ENDLESS, note
 
 STEP = 0.05
 
@@ -29,7 +29,6 @@ def long(ctx: Context, steps: int) -> int:
         ctx.progress(100 * step / steps)
         if step % 10 == 9:
             ctx.checkpoint(step + 1)
-    note("guard", ctx)
     ctx.guard()
     note("effect", ctx)
     note("end", ctx)
@@ -64,6 +63,14 @@ def program(ctx: Context, size: int) -> int:
     )
     note("end", ctx)
     return int(found.stdout)
+
+
+@handler("chaos.endless", isolation="process", max_runtime=5)
+def endless(ctx: Context) -> None:
+    """Lets a program run that would outlive the whole run, if nobody ended it with its attempt."""
+    note("start", ctx)
+    ctx.run([sys.executable, "-c", ENDLESS])
+    note("end", ctx)
 
 
 def publish(job: Any, result: Any) -> None:

@@ -7,20 +7,31 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.chaos.nemesis import FAULTS
+from tests.chaos.site import WORKERS
 from tests.chaos.story import Story
 
 TAKES_WORK_AWAY = ("kill -9 of a worker", "worker stopped", "packets dropped")
 MOST_SHOWN = 20
 
 
-def recoveries(story: Story) -> list[float]:
-    """From the end of each fault until the next job was completed."""
-    completed = sorted(event.at for event in story.events if event.name == "completed")
-    found = []
+@dataclass
+class Recoveries:
+    """From the end of each fault until the next job was completed, in seconds."""
+
+    by_target: list[float] = field(default_factory=list)  # of a worker: by that worker
+    by_anybody: list[float] = field(default_factory=list)  # of what all stand on
+
+
+def recoveries(story: Story) -> Recoveries:
+    completed = [event for event in story.events if event.name == "completed"]
+    everybody = sorted(event.at for event in completed)
+    of_worker = {name: sorted(event.at for event in completed if event.worker == name) for name in WORKERS}
+    found = Recoveries()
     for line in story.said("healed"):
-        at = bisect_left(completed, line.at)
-        if at < len(completed):
-            found.append(completed[at] - line.at)
+        times = of_worker.get(line.who, everybody)
+        at = bisect_left(times, line.at)
+        if at < len(times):
+            (found.by_target if line.who in of_worker else found.by_anybody).append(times[at] - line.at)
     return found
 
 
@@ -71,12 +82,15 @@ def report(story: Story, seed: int, seconds: float, notes: Sequence[str], proble
     yield f"{len(story.said('start'))} executions, {events['claimed']} claims, " + ", ".join(
         f"{events[name]} {name}" for name in ("reaped", "released", "retrying", "requeued", "cancelled")
     )
-    yield told_times("work went on after a fault", recoveries(story))
+    again = recoveries(story)
+    yield told_times("a worker that was broken completed a job again", again.by_target)
+    yield told_times("after a fault elsewhere, somebody completed the next job", again.by_anybody)
     found = rescues(story)
     yield told_times("a job of a worker that was lost was taken back", found.taken_back)
     yield told_times("and, from then, ran again", found.run_again)
     if found.begun_before:
         yield f"    behind what waited: {percentile(found.begun_before, 50)} others were begun before it (median)"
+    yield f"programs that ran in a worker when that was killed: {len(story.said('bereaved'))}"
     yield from (f"WRONG: {problem}" for problem in problems[:MOST_SHOWN])
     if len(problems) > MOST_SHOWN:
         yield f"… and {len(problems) - MOST_SHOWN} more"

@@ -14,6 +14,7 @@ import psycopg
 
 from tests.chaos.actors import MANAGE, ROOT, Actor, wait_until, with_mark
 from tests.chaos.history import FOLDER
+from tests.chaos.witness import TABLES
 from tests.postgres import Postgres, free_port
 from tests.proxy import Proxy
 from tests.redis_server import RedisServer
@@ -71,7 +72,7 @@ class Site:
         self.redis = self.stack.enter_context(RedisServer())
         self.manage("migrate", "-v0")
         with psycopg.connect(self.postgres.url()) as database:
-            database.execute("CREATE TABLE chaos_published (job_id bigint, claim_id uuid)")
+            database.execute(TABLES)
         self.token = self.make_token()
         self.cast()
         self.stack.callback(self.end)
@@ -111,7 +112,7 @@ class Site:
     ) -> Proxy:
         """A process, and a proxy before what it stands on: the database, unless another port is named."""
         proxy = self.proxies[name] = self.stack.enter_context(Proxy(behind or self.postgres.port))
-        whole = self.environment(proxy.port) | (env or {})
+        whole = self.environment(proxy.port) | {"PGAPPNAME": name} | (env or {})
         self.actors[name] = Actor(name, command, whole, self.folder / "logs")
         return proxy
 
@@ -170,8 +171,6 @@ class Site:
         """Nobody outlives the run, however it ends."""
         for actor in self.actors.values():
             actor.go_on()
-            if actor.process is not None and actor.runs:
-                actor.process.kill()
-                actor.process.wait()
+            actor.kill()
         wait_until(lambda: not with_mark(self.mark), 10)
         shutil.rmtree(self.folder / "work" / "filler", ignore_errors=True)

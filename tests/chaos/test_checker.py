@@ -5,27 +5,31 @@ from dataclasses import replace
 import pytest
 
 from tests.chaos import checker
+from tests.chaos.charges import NEVER_KNOWN
 from tests.chaos.history import Line
 from tests.chaos.nemesis import FAULTS, plan
-from tests.chaos.report import Rescues, recoveries, report, rescues
-from tests.chaos.story import Event, JobRow, Story
+from tests.chaos.report import Recoveries, Rescues, recoveries, report, rescues
+from tests.chaos.story import Event, JobRow, Lease, Story
 
 pytestmark = pytest.mark.once
 
 
 def events(job: int, *told: str) -> list[Event]:
-    """`claimed:a` is an event of claim a; each is committed a second after the one before."""
+    """`claimed:a:1` is an event of claim a that says attempt 1; each is committed a second after the one before."""
     found = []
     for number, text in enumerate(told):
-        name, _, claim = text.partition(":")
+        name, claim, attempt, *_ = [*text.split(":"), "", ""]
         ends = claim and name in checker.ENDS and name != "reaped"
         outcome = name if ends else ""
-        found.append(Event(100 * job + number, job, name, claim, outcome, "ada" if claim else "", 10.0 + number))
+        worker, says = "ada" if claim else "", int(attempt) if attempt else None
+        found.append(Event(100 * job + number, job, name, claim, outcome, worker, 10.0 + number, says))
     return found
 
 
-def line(what: str, job: int, claim: str = "", at: float = 11.5, pid: int = 1, who: str = "") -> Line:
-    return Line(what, job, 1, claim, pid, at, who)
+def line(
+    what: str, job: int, claim: str = "", at: float = 11.5, pid: int = 1, who: str = "", since: float = 0.0
+) -> Line:
+    return Line(what, job, 1, claim, pid, at, who, since)
 
 
 GOOD = Story(
@@ -37,23 +41,25 @@ GOOD = Story(
         line("start", 1, "b", at=13.1), line("guard", 1, "b", at=13.2), line("effect", 1, "b", at=13.3),
         line("end", 1, "b"),
         line("start", 2, "a"), line("start", 2, "c"), line("end", 2, "c"),
-        line("cancelled", 3),
+        line("cancelled", 3, since=10.9, at=11.1), line("retried", 3, since=11.9, at=12.1),
+        line("cancel_requested", 3, since=13.9, at=14.1),
         line("start", 4, "d"), line("work", 4, "d", at=11.9), line("start", 4, "e"), line("end", 4, "e"),
     ],
     jobs=[
-        JobRow(1, "chaos.long", "completed", max_attempts=2, key="1"),
-        JobRow(2, "chaos.publishing", "completed", max_attempts=1, key="2"),
-        JobRow(3, "chaos.quick", "cancelled", key="3"),
-        JobRow(4, "chaos.exclusive", "completed", max_attempts=2, key="4"),
+        JobRow(1, "chaos.long", "completed", 2, max_attempts=2, key="1"),
+        JobRow(2, "chaos.publishing", "completed", 1, max_attempts=1, key="2"),
+        JobRow(3, "chaos.quick", "cancelled", 1, key="3"),
+        JobRow(4, "chaos.exclusive", "completed", 2, max_attempts=2, key="4"),
     ],
     events=[
-        *events(1, "enqueued", "claimed:a", "reaped:a", "claimed:b", "completed:b"),
+        *events(1, "enqueued::0", "claimed:a:1", "reaped:a:1", "claimed:b:2", "completed:b:2"),
         *events(2, "enqueued", "claimed:a", "released:a", "claimed:c", "completed:c"),
-        *events(3, "enqueued", "cancelled"),
+        *events(3, "enqueued", "cancelled", "requeued", "claimed:f", "cancel_requested:f", "cancelled:f"),
         *events(4, "enqueued", "claimed:d", "reaped:d", "claimed:e", "completed:e"),
     ],
     published=[(2, "c")],
     counted={"completed": 3, "cancelled": 1},
+    leases=[Lease(4, "d", 14.0, at=11.0)],
 )  # fmt: skip
 
 
@@ -90,6 +96,26 @@ FORGED = {
         checker.attempts_are_within_their_limit,
         with_job(JobRow(1, "chaos.long", "completed", max_attempts=1)),
     ),
+    "a failure before the last attempt": (
+        checker.attempts_are_charged_right,
+        with_events(4, "enqueued", "claimed:d", "failed:d"),
+    ),
+    "another try after the last attempt": (
+        checker.attempts_are_charged_right,
+        with_events(4, "enqueued", "claimed:d", "retrying:d", "claimed:e", "reaped:e", "claimed:g", "completed:g"),
+    ),
+    "a release that is charged": (
+        checker.attempts_are_charged_right,
+        with_job(JobRow(2, "chaos.publishing", "completed", 2, max_attempts=2)),
+    ),
+    "a claim that is charged twice": (
+        checker.attempts_are_charged_right,
+        with_events(1, "enqueued", "claimed:a:2", "reaped:a:2", "claimed:b:2", "completed:b:2"),
+    ),
+    "a retry that keeps the old attempts": (
+        checker.attempts_are_charged_right,
+        with_events(3, "enqueued", "claimed:a", "cancel_requested:a", "cancelled:a", "requeued", "cancelled"),
+    ),
     "a second claim while the first holds": (
         checker.no_two_claims_overlap,
         with_events(1, "enqueued", "claimed:a", "claimed:b", "completed:b"),
@@ -114,6 +140,15 @@ FORGED = {
         checker.exclusive_jobs_stop_in_time,
         with_lines(line("thawed", 0, at=14.0), line("work", 4, "d", at=15.5)),
     ),
+    "exclusive work after the lease, before the claim's end": (
+        checker.exclusive_jobs_stop_in_time,
+        replace(GOOD, leases=[Lease(4, "d", 11.2, at=11.0)]),
+    ),
+    "exclusive work before its lease was renewed": (
+        checker.exclusive_jobs_stop_in_time,
+        replace(GOOD, leases=[Lease(4, "d", 11.2, at=11.0), Lease(4, "d", 15.0, at=11.95)]),
+    ),
+    "exclusive work without a lease": (checker.exclusive_jobs_stop_in_time, replace(GOOD, leases=[])),
     "published twice": (checker.published_once_by_who_completed, replace(GOOD, published=[(2, "c"), (2, "c")])),
     "published by the one who lost": (checker.published_once_by_who_completed, replace(GOOD, published=[(2, "a")])),
     "completed and not published": (checker.published_once_by_who_completed, replace(GOOD, published=[])),
@@ -125,7 +160,22 @@ FORGED = {
         checker.cancelled_stays_cancelled,
         with_events(3, "enqueued", "claimed:a", "cancel_requested:a", "released:a", "cancelled"),
     ),
-    "a cancel that left no trace": (checker.cancelled_stays_cancelled, with_lines(line("cancelled", 1))),
+    "a cancel that left no trace": (
+        checker.what_was_answered_is_true,
+        with_lines(line("cancelled", 1, since=11.0)),
+    ),
+    "a cancel whose only trace is of another time": (
+        checker.what_was_answered_is_true,
+        with_lines(line("cancelled", 3, since=16.0, at=16.1)),
+    ),
+    "a retry that left no trace": (
+        checker.what_was_answered_is_true,
+        with_lines(line("retried", 2, since=11.9, at=12.1)),
+    ),
+    "two retries that left one trace": (
+        checker.what_was_answered_is_true,
+        with_lines(line("retried", 3, since=12.1, at=12.2)),
+    ),
     "a row that its events do not explain": (checker.events_tell_the_rows, with_job(JobRow(1, "chaos.long", "failed"))),
     "counters that count otherwise": (checker.events_tell_the_rows, replace(GOOD, counted={"completed": 4})),
 }  # fmt: skip
@@ -151,6 +201,20 @@ def test_who_was_stopped_past_its_lease_may_find_out_when_it_goes_on():
     )
 
 
+def test_an_attempt_that_its_worker_never_knew_of_is_given_back():
+    given_back = [
+        replace(event, reason=NEVER_KNOWN) if event.name == "released" else event
+        for event in events(2, "enqueued", "claimed:a:1", "released:a:1", "claimed:c:1", "completed:c:1")
+    ]
+    reaped = [replace(event, name="reaped") if event.reason else event for event in given_back]
+    assert not list(checker.attempts_are_charged_right(replace(GOOD, events=reaped, jobs=[GOOD.jobs[1]])))
+
+
+def test_a_lease_that_is_renewed_in_time_goes_on():
+    renewed = replace(GOOD, leases=[Lease(4, "d", 11.2, at=11.0), Lease(4, "d", 15.0, at=11.1)])
+    assert not list(checker.exclusive_jobs_stop_in_time(renewed))
+
+
 def test_the_plan_follows_from_its_seed_and_a_minute_of_it_has_every_fault():
     assert plan(1, 60) == plan(1, 60) != plan(2, 60)
     assert {step.fault for step in plan(1, 60)} == set(FAULTS)
@@ -158,7 +222,11 @@ def test_the_plan_follows_from_its_seed_and_a_minute_of_it_has_every_fault():
 
 
 def test_recovery_is_told_from_the_fault_on():
-    assert recoveries(GOOD) == [pytest.approx(14.0 - 11.6)]
+    assert recoveries(GOOD) == Recoveries([pytest.approx(14.0 - 11.6)], [])
+    of_another = replace(GOOD, events=[*GOOD.events, Event(502, 5, "completed", "g", worker="bob", at=11.7)])
+    assert recoveries(of_another) == recoveries(GOOD)
+    of_all = replace(of_another, lines=[line("healed", 0, at=11.6, who="database")])
+    assert recoveries(of_all) == Recoveries([], [pytest.approx(11.7 - 11.6)])
     assert rescues(GOOD) == Rescues([12.0 - 11.5] * 2, [13.0 - 12.0] * 2, [0, 0])
     overtaken = replace(GOOD, events=[*GOOD.events, Event(501, 5, "claimed", "f", at=12.5)])
     assert rescues(overtaken).begun_before == [1, 1]
