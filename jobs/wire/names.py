@@ -8,6 +8,9 @@ ADMIN_SECRET_HEADER = "X-Admin-Secret"  # noqa: S105 - the name of a header
 PROCESS_HEADER = "X-Worker-Process"  # which process of the worker calls: made anew by each that starts
 CLAIM_HEADER = "X-Claim-Id"  # for calls whose body is a file
 SHA256_HEADER = "X-Content-SHA256"
+SOMEWHERE = (
+    ""  # instead of a queue's name: a job is due and not promoted yet; who claims does that, and finds out where
+)
 OLDEST_SERVER = "0.1"  # that a worker of this version can work for
 
 

@@ -11,6 +11,7 @@ from jobs.conf import conf
 from jobs.handlers.base import ClaimedJob
 from jobs.handlers.registry import Kind, registry
 from jobs.wire.messages import MAX_CLAIM
+from jobs.wire.names import SOMEWHERE
 from jobs.worker.claiming import BatchSize, queue_order
 from jobs.worker.clerk import Clerk, Found
 from jobs.worker.crew import ChildHandle, Crew
@@ -40,7 +41,7 @@ class Intake:
 
     def look_soon(self, *queues: str) -> None:
         """For work somewhere, or in these queues."""
-        known_where = bool(queues) and (bool(self._hints) or self.is_resting)
+        known_where = bool(queues) and SOMEWHERE not in queues and (bool(self._hints) or self.is_resting)
         self._hints = self._hints.union(queues) if known_where else frozenset()
         self._look_at = 0.0
         self._look_again = self.looking  # a look that is under way may have begun too early to see it

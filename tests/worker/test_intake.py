@@ -9,6 +9,7 @@ import pytest
 
 from jobs.handlers.registry import Kind
 from jobs.windows import Window
+from jobs.wire.names import SOMEWHERE
 from jobs.worker.clerk import Found
 from jobs.worker.crew import Crew
 from jobs.worker.forking import FIRST_PAUSE
@@ -149,6 +150,15 @@ def test_one_that_rests_looks_where_it_was_told_to_and_then_everywhere(intake: I
     intake.found(NOTHING)
     assert queues_looked_at(intake, errands) == []
     assert len(errands.orders) == 5
+
+
+def test_one_that_rests_and_hears_that_there_is_work_somewhere_looks_everywhere(intake: Intake, errands: Errands):
+    intake.look()
+    intake.found(NOTHING)
+    intake.look_soon("slow")
+    intake.look_soon(SOMEWHERE)
+    intake.look()
+    assert [list(order.queues) for order in errands.orders] == [[], []]
 
 
 def test_a_wake_up_during_a_look_is_not_lost_though_that_look_found_nothing(intake: Intake, errands: Errands):

@@ -27,6 +27,7 @@ from jobs.worker.child import child_main
 from jobs.worker.database_client import DatabaseClient
 from jobs.worker.display import LogDisplay
 from jobs.worker.intake import Intake
+from jobs.worker.last_waits import LastWaits
 from jobs.worker.messages import Told
 from jobs.worker.nursery import Nursery, children_of
 from jobs.worker.options import WorkerOptions, WorkerTally
@@ -502,7 +503,7 @@ def test_what_a_child_did_not_come_to_tidy_up_is_removed_when_it_is_killed(
     supervisor.bury(child)
     supervisor.janitor.start()
     wait_until(lambda: not scratch.exists())
-    supervisor.janitor.close()
+    supervisor.janitor.close(LastWaits(TIMEOUT))
 
 
 @pytest.mark.parametrize("limit", [FullMachine.limit_processes, FullMachine.limit_threads])

@@ -14,10 +14,10 @@ from jobs.conf import conf
 from jobs.lifecycle.new_job import check_queue
 from jobs.models.ready_heads import ready_heads
 from jobs.selectors.schedule import next_due_in
+from jobs.wire.names import SOMEWHERE
 
 router = Router(tags=["Remote workers"])
 access = WorkerAccess()
-SOMEWHERE = ""  # a job is due and has not been promoted: who claims does that, and finds out in which queue
 
 
 @router.post("/listen", summary="Hear that there is work", **access.options(schemas.Heard))
