@@ -49,7 +49,7 @@ check-types: $(READY)
 check-rest: $(READY)
 	@$(BIN)/ruff format --check --quiet . || { echo "Run \`make format\`."; exit 1; }
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/bandit --quiet --recursive --configfile pyproject.toml --severity-level medium jobs project
+	@$(BIN)/bandit --quiet --recursive --configfile pyproject.toml --severity-level medium jobs project > .venv/bandit.log 2>&1 || { cat .venv/bandit.log; exit 1; }
 	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.log 2>&1 || { cat .venv/lint-imports.log; exit 1; }
 	@$(MANAGE) check --fail-level WARNING
 	@$(MANAGE) makemigrations --check --dry-run

@@ -13,7 +13,7 @@ def rows() -> list[tuple[str, str, str, str]]:
     return ROW.findall(PAGE.read_text())
 
 
-def tests_by_fault() -> dict[str, set[str]]:
+def named_by_fault() -> dict[str, set[str]]:
     """As the page names them: `worker/test_crashes.py::test_…`."""
     return {number: set(re.findall(r"`([^`]+)`", tests)) for number, _, _, tests in rows()}
 
@@ -21,4 +21,4 @@ def tests_by_fault() -> dict[str, set[str]]:
 def not_among(ran: Iterable[str]) -> dict[str, list[str]]:
     """By fault, the tests that are not among these."""
     known = set(ran)
-    return {number: sorted(tests - known) for number, tests in tests_by_fault().items() if tests - known}
+    return {number: sorted(tests - known) for number, tests in named_by_fault().items() if tests - known}

@@ -122,7 +122,7 @@ def taking(named: bool, gpu: bool, sized: bool, choosy: bool) -> Statement:
     queue = RawSQL("SELECT queue FROM line", (), output_field=models.TextField())
     with transaction.atomic():  # Django puts no lock into words outside of one
         lock = locking(ready(gpu, sized, choosy, queue), LOCKED)
-    own = RawSQL(ITS_OWN, (), output_field=models.BooleanField())  # noqa: S611
+    own = RawSQL(ITS_OWN, (), output_field=models.BooleanField())  # noqa: S611  # nosec B611
     call, worker = (Given(name, models.UUIDField()) for name in ("call", "worker"))
     move = update(
         Job.objects.filter(own, status=Status.PENDING),

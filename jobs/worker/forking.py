@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
+from jobs.logs import Event
 from jobs.worker.ledger import NEVER
 from jobs.worker.nursery import CannotFork
 
@@ -40,5 +41,5 @@ class Forking:
             self._pause, self._said = 0.0, ""
         self._failed_at, self._pause = now, min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE)
         if why != self._said:
-            logger.error("no new process can be made: what needs one waits, and it is tried again error=%r", why)
+            logger.error(Event("no new process can be made: what needs one waits, and it is tried again", error=why))
         self._said = why

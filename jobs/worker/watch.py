@@ -46,7 +46,7 @@ def watch(crew: Crew, ledger: Ledger, now: float) -> None:
             assignment.child.kill()
     for child in crew.children:
         if is_stuck(child, now):
-            logger.warning("killing a process that runs nothing and neither goes on nor ends pid=%d", child.pid)
+            logger.warning(Event("killing a process that runs nothing and neither goes on nor ends", pid=child.pid))
             child.kill()
 
 

@@ -103,8 +103,8 @@ def test_a_fold_in_progress_is_never_seen_half(monkeypatch):
 
 def test_two_that_fold_at_once_take_different_deltas_and_do_not_wait(monkeypatch):
     monkeypatch.setattr(counts, "FOLD_AT_ONCE", 4)
-    for number in range(4):
-        make_job(queue=f"q{number}")  # two deltas each
+    for number in range(8):
+        make_job(queue=f"q{number}")
     with transaction.atomic():
         assert counts.fold_batch() == 4
         assert Running(counts.fold_batch).result() == 4

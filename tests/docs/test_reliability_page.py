@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fault_table import not_among, rows, tests_by_fault
+from tests.fault_table import named_by_fault, not_among, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ("", "postgres://nobody@127.0.0.1:1/none")  # nothing is run: nobody connects
@@ -33,7 +33,7 @@ def test_ids_are_numbered_without_a_gap():
 
 @pytest.mark.once
 def test_every_fault_has_tests_and_they_are_there():
-    named = tests_by_fault()
+    named = named_by_fault()
     assert all(named.values())
     files = sorted({f"tests/{test.partition('::')[0]}" for tests in named.values() for test in tests})
     with ThreadPoolExecutor() as pool:

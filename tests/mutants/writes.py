@@ -79,7 +79,7 @@ MUTANTS = [
     Mutant("report: any number of segments", REPORT, "2**15 - 1, 2**31 - 1", "2**15 - 1, 2**40", REPORTS, POSTGRES),
     Mutant("report: any weight", REPORT, "or not 0 < weight < math.inf:", "or not 0 < weight:", REPORTS),
     Mutant("report: a generator is used up", REPORT, ", phases=tuple(what.phases)", "", REPORTS),
-    Mutant("heartbeat: renews what is not listed", BEAT, "if ref in listed]", "]", BEATS),
+    Mutant("heartbeat: renews what is not listed", BEAT, "locked.items() if ref in listed}", "locked.items()}", BEATS),
     Mutant(
         "heartbeat: waits for locked rows",
         BEAT,

@@ -63,6 +63,7 @@ MODELS = ("job", "limit", "periodicjob", "queue", "webhookdelivery", "worker")
 @pytest.fixture
 def names(settings: LazySettings, tmp_path: Path) -> dict[str, Any]:
     settings.STATIC_ROOT, settings.MEDIA_ROOT = tmp_path, tmp_path / "media"
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow by design
     finish_one(Outcome.failed(claimed(queue="media"), "broken", fatal=True))
     pause("media")
     set_limit("scope", "library", Rules(max_running=1))

@@ -60,10 +60,12 @@ qualities = st.builds(QualityReport, text, quality_states, maybe(count), maybe(c
                       maybe(text), maybe(clean_objects))  # fmt: skip
 jobs = st.builds(ClaimedJob, claims, text, text, objects, text, count, count, count, durations, maybe(durations),
                  json_values, objects, names, st.integers(-100, 100), text, maybe(text))  # fmt: skip
-orders = st.builds(Orders, tuples(claims), tuples(claims), st.booleans(), st.booleans())
+orders = st.builds(Orders, tuples(claims), tuples(claims), tuples(claims), st.booleans(), st.booleans())
 moments = st.datetimes(timezones=st.just(UTC))
 options = st.fixed_dictionaries({}, optional={"run_after": moments, "priority": count, "after": st.lists(count)})
 spawns = st.builds(Spawn, text, maybe(objects), maybe(text), options)
+
+looks = st.builds(Look, st.uuids(), names, count, st.dictionaries(text, count), maybe(count), names, names, number)
 
 EVERY: list[tuple[Codec[Any], st.SearchStrategy]] = [
     (codecs.CLAIM, claims),
@@ -75,7 +77,7 @@ EVERY: list[tuple[Codec[Any], st.SearchStrategy]] = [
     (codecs.ORDERS, orders),
     (codecs.WISH, st.builds(Wish, tuples(spawns))),
     (codecs.CHILDREN, tuples(st.builds(Child, count, text, text, st.sampled_from(Status), count, json_values, text))),
-    (codecs.LOOK, st.builds(Look, st.uuids(), names, count, st.dictionaries(text, count), maybe(count), names, number)),
+    (codecs.LOOK, looks),
     (codecs.LOOKED, st.builds(Looked, tuples(jobs), text, maybe(number))),
     (codecs.START, st.builds(Start, st.uuids(), text, count, text, count, count, text, names, count, clean_objects)),
     (codecs.STARTED, st.builds(Started, st.uuids(), text, text, text, number, number)),

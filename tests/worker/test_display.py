@@ -237,7 +237,7 @@ def test_a_log_has_a_line_for_each_event_and_a_line_stays_one_line(caplog: pytes
     assert not any("\n" in message or "\x1b" in message for message in messages)
 
 
-@pytest.mark.parametrize(("answer", "word"), ENDS)
+@pytest.mark.parametrize(("answer", "word"), [*ENDS[:-1], (ENDS[-1][0], "not_written")])
 def test_in_json_a_line_has_the_job_and_its_end_as_keys(caplog: pytest.LogCaptureFixture, answer, word):
     caplog.set_level("DEBUG", "jobs.worker")
     with LogDisplay() as display:

@@ -74,7 +74,7 @@ def test_a_look_names_the_kinds_that_it_can_run_and_brings_when_the_next_is_due(
     assert client.next_due_in() == 2.5
     told = site.requests[-1].json
     assert "test.noop" in told["kinds"]
-    assert "videos.transcode" in told["completed_there"]
+    assert "transcode.hls" in told["completed_there"]
     assert "test.noop" not in told["completed_there"]
 
 
