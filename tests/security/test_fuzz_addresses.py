@@ -20,7 +20,7 @@ from tests.factories import job_in
 from tests.security.trying import trying
 from tests.videos.shelf import ready_video
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db]  # which minds more than SQLite does
 FEW = 40
 METHODS = st.sampled_from([*["GET"] * 6, "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "é"])
 NUMBERS = st.sampled_from(

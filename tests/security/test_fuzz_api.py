@@ -27,7 +27,7 @@ from tests.api.operations import EVERY_PERMISSION, OPERATIONS
 from tests.factories import job_in, make_job
 from tests.security.trying import trying
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db]  # which minds more than SQLite does
 EXAMPLES = 8  # of each operation, right and wrong
 CHECKS = [
     not_a_server_error,

@@ -22,7 +22,7 @@ from tests.api.worker.desk import Desk, files_of
 from tests.factories import claimed
 from tests.security.trying import trying
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db]  # which minds more than SQLite does
 FEW = 25
 NAMES = st.sampled_from([
     "a.txt", "b/c.txt", "../x.txt", "/etc/x.txt", "a/../../x.txt", ".hidden.txt", "-x.txt", "x.py", "a\\b.txt",

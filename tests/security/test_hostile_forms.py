@@ -19,7 +19,7 @@ from tests.factories import claimed, make_periodic
 from tests.security.hostile import WORDS, fault
 from tests.videos.shelf import make_video
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db]  # which minds more than SQLite does
 JOB = {"action": "retry", "confirmed": "1", "_selected_action": "1"}
 LIMIT = {"target": "scope", "name": "library", "reason": "so"}
 FORMS: dict[str, list[dict[str, str]]] = {

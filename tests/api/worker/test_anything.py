@@ -20,7 +20,7 @@ from tests.api.worker.calls import WORKER, Machine, machine
 from tests.factories import make_job
 from tests.security.trying import trying
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db]  # which minds more than SQLite does
 EXAMPLES = 6
 SCHEMA = schemathesis.openapi.from_dict(openapi())
 FOUND: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]  # type: ignore[union-attr]  # none is wrong
