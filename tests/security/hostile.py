@@ -12,9 +12,9 @@ from django.db import transaction
 from jobs.api.docs_page import openapi
 
 LONG = "x" * 10_000
-WORDS = ("\x00", "a\x00b", LONG, str(2**63), "9" * 30, "-1")  # as a form or an address may have them
-TEXTS = ("\x00", "a\x00b", "\ud800", LONG)
-NUMBERS = (-1, 2**15, 2**31, 2**63 - 1, 2**63, 2**70, -(2**70), 1e308)
+WORDS = ("a\x00b", LONG, "9" * 30, "-1")  # as a form or an address may have them
+TEXTS = ("a\x00b", "\ud800", LONG)
+NUMBERS = (-1, 2**15, 2**31, 2**63, -(2**70), 1e308)
 ANYTHING: tuple[Any, ...] = (*TEXTS, *NUMBERS, {"\x00": "\ud800"}, [[2**70]])
 PLAIN = {"string": "x", "integer": 1, "number": 1.0, "boolean": False}
 Schema = dict[str, Any]

@@ -18,7 +18,7 @@ from tests.api.worker.calls import Machine, machine
 from tests.factories import job_in, make_job
 from tests.security.hostile import WORDS, Operation, Schema, body_of, fault, operations, plain, spoiled
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db]  # which minds more than SQLite does
 QUEUE, WORKER = operations("/api/queue/"), operations("/api/worker/")
 WITH_BODY = {each: told for each, told in (QUEUE | WORKER).items() if body_of(told)}
 ADDRESSES = ("/api/videos/{}", "/api/videos/{}/retranscode", "/api/events/jobs/{}?once=1")
