@@ -12,11 +12,12 @@ import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import django
 
 LIMITS, WEIGHTS = (1, 10, 100), (6, 3, 1)
+BEAT_EVERY = 20.0  # seconds
 stop = threading.Event()
 writing = threading.Lock()
 
@@ -24,15 +25,20 @@ writing = threading.Lock()
 def work(number: int, file: IO[str]) -> None:
     from django.db import connection
 
+    from jobs.lifecycle.heartbeat import beat
+    from jobs.lifecycle.plain_claim import Habit
     from jobs.lifecycle.workers import register
     from jobs.process_identity import this_process
 
     worker = register(f"load-{number}", this_process(), queues=["load"], slots=max(LIMITS))
-    chance = random.Random(number)
+    chance, habit, beat_at = random.Random(number), Habit(), time.monotonic() + BEAT_EVERY
     try:
         while not stop.is_set():
+            if time.monotonic() >= beat_at:
+                beat(worker.pk)  # who is silent is taken for dead, and given nothing
+                beat_at = time.monotonic() + BEAT_EVERY
             (limit,) = chance.choices(LIMITS, WEIGHTS)
-            seconds, jobs = claim_and_finish(worker, limit)
+            seconds, jobs = claim_and_finish(worker, limit, habit)
             with writing:
                 file.write(json.dumps([time.time(), seconds, jobs]) + "\n")
             if not jobs:
@@ -41,13 +47,13 @@ def work(number: int, file: IO[str]) -> None:
         connection.close()
 
 
-def claim_and_finish(worker: object, limit: int) -> tuple[float, int]:
+def claim_and_finish(worker: Any, limit: int, habit: Any) -> tuple[float, int]:
     from jobs.handlers.base import Outcome
     from jobs.lifecycle.claim import claim
     from jobs.lifecycle.finish import finish
 
     began = time.perf_counter()
-    taken = claim(worker, ["load"], limit)  # type: ignore[arg-type]  # a Worker, once Django is set up
+    taken = claim(worker, ["load"], limit, habit=habit)
     seconds = time.perf_counter() - began
     if taken:
         answers = finish([Outcome.completed(job.claim, {"size": len(job.payload["text"])}) for job in taken])

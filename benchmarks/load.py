@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 JOBS = 1_000_000  # of the whole of it
-PROCESSES, LOOK = 5, 2.0
+PROCESSES, LOOK, STALLED = 5, 2.0, 120.0
 AHEAD, BATCH = 20_000, 1_000  # jobs that wait at most, and that are enqueued by one call
 SIZES = (100, 100, 100, 1_000, 1_000, 10_000)  # bytes of a payload
 
@@ -83,10 +83,19 @@ def enqueue_all(jobs: int, seen: Seen, url: str, running: Running) -> None:
                 seen.idle_until = time.time()
                 stack.close()
             if not seen.looks or time.time() > seen.looks[-1].at + LOOK:
-                while look(seen, url, running) > AHEAD:
-                    time.sleep(LOOK)
-    while look(seen, url, running):
+                await_claims(AHEAD, seen, url, running)
+    await_claims(0, seen, url, running)
+
+
+def await_claims(most: int, seen: Seen, url: str, running: Running) -> None:
+    """Until so many jobs are left; if nobody claims any for minutes, something is wrong."""
+    left, deadline = look(seen, url, running), time.monotonic() + STALLED
+    while left > most:
+        assert time.monotonic() < deadline, f"{left} jobs wait, and for {STALLED:g} s nobody has taken one"
         time.sleep(LOOK)
+        now_left = look(seen, url, running)
+        if now_left < left:
+            left, deadline = now_left, time.monotonic() + STALLED
 
 
 @contextmanager
