@@ -51,9 +51,9 @@ def filling(ctx: Context, history: str, gate: str) -> None:
 
 @handler("app.chatty")
 def chatty(ctx: Context, history: str, gate: str) -> None:
-    """Reports for ever: only an order ends it."""
+    """Reports for ever: only an order ends it. A report that packets were lost of keeps its row locked for 30 s."""
     note(history, "start", ctx)
-    deadline = time.monotonic() + LONGEST_WAIT
+    deadline = time.monotonic() + 3 * LONGEST_WAIT
     while time.monotonic() < deadline:
         ctx.progress(10)
         time.sleep(0.005)
