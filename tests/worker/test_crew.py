@@ -18,18 +18,11 @@ from jobs.worker.nursery import NO_ROOM, CannotFork, children_of
 from jobs.worker.pipes import Speaker
 from tests.concurrency.threads import wait_until
 from tests.handlers.reporter import a_claimed_job
+from tests.worker.clock import Clock
 from tests.worker.full_machine import FullMachine
 from tests.worker.household import Household, give, on_hung_up, tell, wait_until_gone
 
 FOR_EVER = 1e9  # seconds
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

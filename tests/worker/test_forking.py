@@ -7,14 +7,7 @@ import pytest
 from jobs.worker import forking as forking_module
 from jobs.worker.forking import FORGOTTEN, LONGEST_PAUSE, Forking
 from jobs.worker.nursery import CannotFork
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.worker.clock import Clock
 
 
 @pytest.fixture
