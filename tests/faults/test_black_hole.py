@@ -17,7 +17,8 @@ from tests.worker.stage import Stage, WorkerProcess
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 HANGS = """
 SELECT count(*) FROM pg_stat_activity
-WHERE state = 'idle in transaction' AND clock_timestamp() - state_change > interval '0.5 s'
+WHERE datname = current_database() AND state = 'idle in transaction'
+    AND clock_timestamp() - state_change > interval '0.5 s'
 """
 HOLDS = "SELECT lease_expires_at > clock_timestamp() FROM jobs_job WHERE id = %s"
 
