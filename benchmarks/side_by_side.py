@@ -37,6 +37,7 @@ UNITS |= {
 
 
 def measure(server: Postgres, limit: Limit, scale: Scale) -> Findings:
+    """One measure after the other, each side in turn: what is compared is seconds apart, for a machine changes pace."""
     competitors = installed(server)
     samples: Samples = {name: {} for name in (*(each.name for each in competitors), PGBENCH)}
     try:
@@ -44,10 +45,11 @@ def measure(server: Postgres, limit: Limit, scale: Scale) -> Findings:
             for name, value in limits(limit).items():
                 samples[PGBENCH].setdefault(name, []).append(value)
             turn = number % len(competitors)
-            for each in competitors[turn:] + competitors[:turn]:
-                say(f"side by side, round {number + 1} of {scale.side_rounds}: {each.name}")
-                for name, value in one_round(each, scale).items():
-                    samples[each.name].setdefault(name, []).append(value)
+            for measured in MEASURES:
+                say(f"side by side, round {number + 1} of {scale.side_rounds}: {measured.__name__}")
+                for each in competitors[turn:] + competitors[:turn]:
+                    for name, value in measured(each, scale).items():
+                        samples[each.name].setdefault(name, []).append(value)
     finally:
         for each in competitors:
             each.close()
@@ -63,21 +65,36 @@ def limits(limit: Limit) -> dict[str, float]:
     }
 
 
-def one_round(side: Competitor, scale: Scale) -> dict[str, float]:
-    found: dict[str, float] = {"enqueue": side.enqueue_one(scale.side_seconds)["per_second"]}
-    if many := side.enqueue_many(scale.side_seconds):
-        found["enqueue_many"] = many["per_second"]
+def enqueue(side: Competitor, scale: Scale) -> dict[str, float]:
+    return {"enqueue": side.enqueue_one(scale.side_seconds)["per_second"]}
+
+
+def enqueue_many(side: Competitor, scale: Scale) -> dict[str, float]:
+    many = side.enqueue_many(scale.side_seconds)
+    return {"enqueue_many": many["per_second"]} if many else {}
+
+
+def drain(side: Competitor, scale: Scale) -> dict[str, float]:
     alone = side.drain(1, scale.side_share)
-    found |= {
+    return {
         "drain, 1 worker": alone["per_second"],
         "CPU of the worker": alone["worker_cpu"] * 1e6,
         "CPU of PostgreSQL": alone["server_cpu"] * 1e6,
         "WAL per job": alone["wal"],
         "commits per job": alone["commits"],
-        "drain, 2 workers": side.drain(2, scale.side_share)["per_second"],
     }
+
+
+def drain_by_two(side: Competitor, scale: Scale) -> dict[str, float]:
+    return {"drain, 2 workers": side.drain(2, scale.side_share)["per_second"]}
+
+
+def wake_up(side: Competitor, scale: Scale) -> dict[str, float]:
     woken = side.wake(scale.side_wake_ups)
-    return found | {f"wake-up p{percent}": percentile(woken, percent) * 1e3 for percent in (50, 99)}
+    return {f"wake-up p{percent}": percentile(woken, percent) * 1e3 for percent in (50, 99)}
+
+
+MEASURES = (enqueue, enqueue_many, drain, drain_by_two, wake_up)
 
 
 def findings(samples: Samples, how: dict[str, str]) -> Findings:
