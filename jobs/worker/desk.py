@@ -8,8 +8,8 @@ from time import monotonic
 from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, Outcome, Report
 from jobs.handlers.folders import ends_workdir
 from jobs.logs import Event
+from jobs.worker.child_handle import ChildHandle
 from jobs.worker.clerk import Clerk
-from jobs.worker.crew import ChildHandle
 from jobs.worker.display import Display
 from jobs.worker.housekeeping import Janitor
 from jobs.worker.messages import Asked, Told, Word

@@ -9,7 +9,7 @@ from typing import Protocol
 from jobs.handlers.base import Answer, ClaimedJob, Report
 from jobs.logs import Event
 from jobs.states import Status
-from jobs.worker.crew import Assignment
+from jobs.worker.child_handle import Assignment
 from jobs.worker.options import WorkerTally
 
 logger = logging.getLogger("jobs.worker")

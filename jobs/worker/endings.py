@@ -2,7 +2,7 @@
 
 from jobs.handlers.base import Outcome
 from jobs.handlers.process import signal_name
-from jobs.worker.crew import Assignment
+from jobs.worker.child_handle import Assignment
 from jobs.worker.execution import stopped
 from jobs.worker.messages import RELEASED_BECAUSE, Reason
 

@@ -12,9 +12,10 @@ from jobs.handlers.base import ClaimedJob
 from jobs.handlers.registry import Kind, registry
 from jobs.wire.messages import MAX_CLAIM
 from jobs.wire.names import SOMEWHERE
+from jobs.worker.child_handle import ChildHandle
 from jobs.worker.claiming import BatchSize, queue_order
 from jobs.worker.clerk import Clerk, Found
-from jobs.worker.crew import ChildHandle, Crew
+from jobs.worker.crew import Crew
 from jobs.worker.ledger import Ledger
 from jobs.worker.nursery import CannotFork
 from jobs.worker.options import WorkerOptions
@@ -22,7 +23,8 @@ from jobs.worker.queue_client import ClaimOrder
 from jobs.worker.wake_ups import WakeUps
 
 POLL, POLL_WITH_WAKE_UPS = 1.0, 30.0
-CLOSED_FOR = 10.0  # seconds; a wake-up does not open a worker outside its hours
+OVERDUE_AGAIN = 0.25  # seconds; what is due and was not found is locked by somebody
+CLOSED_FOR = 10.0  # seconds until it looks at the clock again; a wake-up does not open it outside its hours
 
 
 class Intake:
@@ -65,20 +67,20 @@ class Intake:
         """Send the clerk if it is time, and there is room."""
         if self.wake_ups.asks_for_room:
             self.wake_ups.room = self.free_slots()
-        if self.is_open and not self.looking and monotonic() >= self._look_at and self.is_time():
-            order = self.next_order()
-            if order:
-                self.looking, self._look_again, self._look_at = True, False, float("inf")
-                self._hints = frozenset()
-                self.clerk.look(order)
+        if not self.is_open or self.looking or monotonic() < self._look_at:
+            return
+        if not self.is_within_hours:
+            self._look_at = monotonic() + CLOSED_FOR
+        elif order := self.next_order():
+            self.looking, self._look_again, self._look_at = True, False, float("inf")
+            self._hints = frozenset()
+            self.clerk.look(order)
 
-    def is_time(self) -> bool:
-        """Whether the hours of this worker, by its own clock, are now; if not, it is looked at again in a while."""
+    @property
+    def is_within_hours(self) -> bool:
+        """Whether the hours of this worker, by its own clock, are now."""
         window = self.options.window
-        if window is None or window.is_open(datetime.now().astimezone()):
-            return True
-        self._look_at = monotonic() + CLOSED_FOR
-        return False
+        return window is None or window.is_open(datetime.now().astimezone())
 
     def found(self, found: Found) -> None:
         self.looking = False
@@ -97,7 +99,7 @@ class Intake:
         wait = interval * random.uniform(0.9, 1.1)
         if self.crew.forking.wait:  # what needs a process of its own was not even asked for
             wait = min(wait, self.crew.forking.wait)
-        return wait if next_due_in is None else min(wait, next_due_in)
+        return wait if next_due_in is None else min(wait, next_due_in or OVERDUE_AGAIN)
 
     @property
     def may_have_left_some(self) -> bool:

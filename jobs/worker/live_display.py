@@ -17,7 +17,7 @@ from jobs.handlers.base import Answer, ClaimedJob, ClaimRef, QualityReport, Repo
 from jobs.progress import eta_seconds
 from jobs.sanitise import printable
 from jobs.states import QualityStatus
-from jobs.worker.crew import Assignment
+from jobs.worker.child_handle import Assignment
 from jobs.worker.display import status_of
 from jobs.worker.ledger import NEVER
 from jobs.worker.options import WorkerTally

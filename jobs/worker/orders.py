@@ -4,7 +4,8 @@ import logging
 
 from jobs.handlers.base import Orders
 from jobs.logs import Event
-from jobs.worker.crew import PATIENCE, Crew
+from jobs.worker.child_handle import KILL_AFTER
+from jobs.worker.crew import Crew
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
 
@@ -24,11 +25,11 @@ def pass_on(orders: Orders, crew: Crew, ledger: Ledger) -> None:
     ledger.drop(orders.lost)
     for claim in orders.lost:
         if claim in held and held[claim].stop_reason != Reason.LOST:
-            held[claim].stop(Reason.LOST, patience=PATIENCE)
+            held[claim].stop(Reason.LOST, patience=KILL_AFTER)
 
 
 def stop_all(crew: Crew) -> None:
     """The worker was disabled. What has not begun is called back as well, as long as the worker may not work."""
     logger.warning("this worker was disabled: its jobs are handed back, and it claims nothing")
     for assignment in crew.assignments():
-        assignment.stop(Reason.DISABLED, patience=PATIENCE)
+        assignment.stop(Reason.DISABLED, patience=KILL_AFTER)

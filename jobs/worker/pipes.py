@@ -14,7 +14,7 @@ from jobs.logs import Event
 from jobs.worker.messages import Order, unpacked
 
 if TYPE_CHECKING:
-    from jobs.worker.crew import ChildHandle, OnEnd, OnWords
+    from jobs.worker.child_handle import ChildHandle, OnEnd, OnWords
 
 logger = logging.getLogger("jobs.worker")
 ROOM = 16 * 1024  # bytes: Linux says that a socket can be written to while three quarters of its buffer are free

@@ -10,8 +10,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Error as PsycopgError
 from psycopg import sql
 
-from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import NoWakeUps, QueueUnavailable
+from jobs.worker.repeating import PATIENCE
 
 PROOF = "@proof"  # a word, not a queue: nobody else looks for work because of it
 PROOF_WITHIN = 5.0  # seconds

@@ -7,8 +7,8 @@ from typing import Any
 
 from jobs.dispatch import hints
 from jobs.dispatch.link import TIMEOUT, RedisAway, link
-from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import WakeUpsAway
+from jobs.worker.repeating import PATIENCE
 
 LONGEST_WAIT = 1.0  # seconds
 TIDY_EVERY = 600.0

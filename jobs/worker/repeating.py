@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Sequence
 
 from jobs.logs import Event
-from jobs.worker.crew import PATIENCE
 from jobs.worker.last_waits import LastWaits
 from jobs.worker.queue_client import QueueClient, QueueRefuses, QueueUnavailable
 
 logger = logging.getLogger("jobs.worker")
+PATIENCE = 3.0  # seconds: so long does a stopping worker wait for it
 JITTER = (0.7, 1.3)  # many workers may wait for the same queue
 SOON = 1.0  # seconds after a failure: who comes back late from an outage may have been given up meanwhile
 

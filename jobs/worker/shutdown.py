@@ -7,18 +7,19 @@ from time import monotonic
 
 from jobs.conf import conf
 from jobs.logs import Event
+from jobs.worker.child_handle import KILL_AFTER
 from jobs.worker.clerk import Clerk
-from jobs.worker.crew import HOPELESS, PATIENCE, Crew
+from jobs.worker.crew import HOPELESS, Crew
 from jobs.worker.last_waits import ALL_TOGETHER, MOMENT, LastWaits
 from jobs.worker.messages import Reason
 from jobs.worker.persistence import GivenUp
-from jobs.worker.repeating import Repeating
+from jobs.worker.repeating import PATIENCE, Repeating
 
 logger = logging.getLogger("jobs.worker")
 
 NO_DEADLINE = float("inf")
-GIVE_UP_AFTER = 3 * PATIENCE  # seconds after the interruption: on a queue that does not answer
-LEAVE_AFTER = 4 * PATIENCE  # the same: whatever is left
+GIVE_UP_AFTER = 3 * KILL_AFTER  # seconds after the interruption: on a queue that does not answer
+LEAVE_AFTER = 4 * KILL_AFTER  # the same: whatever is left
 TO_KILL = 5.0  # seconds that the nursery has at least to kill whatever lives in it
 STOPS_WITHIN = LEAVE_AFTER + ALL_TOGETHER + TO_KILL + MOMENT  # after JOBS_SHUTDOWN_TIMEOUT, whatever hangs
 NEVER_ANSWERED = "The queue never answered, so that this worker did nothing at all"
@@ -106,20 +107,24 @@ class Shutdown:
             why = " ".join(self.clerk.persist.trouble.split()) or "it was not even refused"
             raise GivenUp(f"{NEVER_ANSWERED}: {why}")
 
-    def is_overdue(self, *, something_to_tell: bool) -> bool:
-        """Take the next step if it is time; True when something hangs where nothing reaches it."""
+    def go_on(self, *, something_to_tell: bool) -> None:
+        """Take the next step if it is time."""
         late = monotonic() - self._interrupt_at
         if late >= 0 and not self._interrupted:
             self._interrupted = True
             for assignment in self.crew.assignments():
-                assignment.stop(Reason.STOPPING, patience=PATIENCE)
+                assignment.stop(Reason.STOPPING, patience=KILL_AFTER)
         if not something_to_tell:
             self.clerk.hurry()  # a look may be under way, and what it finds must be handed back
         if late >= GIVE_UP_AFTER:
             self.tell_who_lives_on()
             if self.clerk.persist.unanswered_for() >= PATIENCE:
                 self.clerk.hurry()  # not closed: it would sign off while the heartbeat goes on
-        return late >= LEAVE_AFTER
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Something hangs where nothing reaches it."""
+        return monotonic() - self._interrupt_at >= LEAVE_AFTER
 
     def tell_who_lives_on(self) -> None:
         if not self._told and (undead := self.undead()):

@@ -17,9 +17,10 @@ from jobs.handlers.folders import Folders
 from jobs.logs import Event
 from jobs.states import TERMINAL, Verdict
 from jobs.stop_signals import signals_caught
+from jobs.worker.child_handle import Assignment, ChildHandle
 from jobs.worker.chores import chores
 from jobs.worker.clerk import Clerk, Found
-from jobs.worker.crew import Assignment, ChildHandle, Crew
+from jobs.worker.crew import Crew
 from jobs.worker.desk import Desk
 from jobs.worker.display import Display
 from jobs.worker.endings import outcome_with_child
@@ -113,15 +114,17 @@ class Supervisor:
         now = monotonic()
         if not self.shutdown.begun:
             self.look_for_work(now)
-        elif self.shutdown.is_overdue(something_to_tell=bool(self.desk.unfinished)):
-            self.on_failure(self.shutdown.why_it_leaves())
+        else:
+            self.shutdown.go_on(something_to_tell=bool(self.desk.unfinished))
+            if self.shutdown.is_hopeless:
+                self.on_failure(self.shutdown.why_it_leaves())
         if now >= self.look_round_at:
             self.look_round(now)
 
     def look_for_work(self, now: float) -> None:
         if self.options.max_minutes and now - self.began_at >= self.options.max_minutes * 60:
             self.shutdown.begin("its time is over", conf.SHUTDOWN_TIMEOUT)
-        elif self.options.until_empty and not self.desk.unfinished and not self.intake.is_time():
+        elif self.options.until_empty and not self.desk.unfinished and not self.intake.is_within_hours:
             self.shutdown.begin("its hours are over", 0)
         else:
             self.crew.man()

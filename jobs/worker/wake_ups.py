@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from jobs.dispatch.hints import is_word
 from jobs.webhooks.bell import CALL, bell
-from jobs.worker.crew import PATIENCE
 from jobs.worker.queue_client import Listener, NoWakeUps, QueueClient, WakeUpsAway
-from jobs.worker.repeating import Repeating
+from jobs.worker.repeating import PATIENCE, Repeating
 
 logger = logging.getLogger("jobs.worker")
 LOOK_UP = 1.0  # seconds between looks whether to stop

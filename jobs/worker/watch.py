@@ -6,7 +6,8 @@ from typing import Protocol
 from jobs.handlers.base import ClaimedJob, ClaimRef
 from jobs.handlers.registry import registry
 from jobs.logs import Event
-from jobs.worker.crew import PATIENCE, Assignment, ChildHandle, Crew
+from jobs.worker.child_handle import KILL_AFTER, Assignment, ChildHandle
+from jobs.worker.crew import Crew
 from jobs.worker.leases import lease_clock, margin, patience
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason
@@ -36,7 +37,7 @@ def watch(crew: Crew, ledger: Ledger, now: float) -> None:
     for assignment in [each for child in busy for each in child.assignments.values()]:
         reason = why_to_stop(assignment, ledger, now)
         if reason:
-            in_time = patience(assignment.job, PATIENCE) if reason == Reason.LEASE else PATIENCE
+            in_time = patience(assignment.job, KILL_AFTER) if reason == Reason.LEASE else KILL_AFTER
             assignment.stop(reason, patience=in_time)
         if assignment.kill_at and now >= assignment.kill_at and not assignment.child.killed:
             logger.warning(killing("a process whose handler does not stop", assignment))

@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from jobs.handlers.base import ClaimedJob
-from jobs.worker.crew import Assignment, ChildHandle
+from jobs.worker.child_handle import Assignment, ChildHandle
 from jobs.worker.leases import lease_clock
 from jobs.worker.messages import Word
 from jobs.worker.nursery import ChildMain, Exit, Nursery

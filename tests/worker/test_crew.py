@@ -12,7 +12,8 @@ import pytest
 
 from jobs.worker import crew as crew_module
 from jobs.worker.board import PLACES, Board
-from jobs.worker.crew import CRASH_WINDOW, CRASHES_TO_GIVE_UP, Berth, ChildHandle, Crew
+from jobs.worker.child_handle import ChildHandle
+from jobs.worker.crew import CRASH_WINDOW, CRASHES_TO_GIVE_UP, Berth, Crew
 from jobs.worker.messages import Ended, Reason
 from jobs.worker.nursery import NO_ROOM, CannotFork, children_of
 from jobs.worker.pipes import Speaker

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.handlers.base import Outcome
 from jobs.states import Verdict
-from jobs.worker.crew import Assignment
+from jobs.worker.child_handle import Assignment
 from jobs.worker.endings import describe_exit, outcome_with_child
 from jobs.worker.messages import Reason
 from tests.worker.household import Household, tell, wait_until_gone

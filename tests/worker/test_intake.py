@@ -13,7 +13,7 @@ from jobs.wire.names import SOMEWHERE
 from jobs.worker.clerk import Found
 from jobs.worker.crew import Crew
 from jobs.worker.forking import FIRST_PAUSE
-from jobs.worker.intake import POLL, POLL_WITH_WAKE_UPS, Intake
+from jobs.worker.intake import OVERDUE_AGAIN, POLL, POLL_WITH_WAKE_UPS, Intake
 from jobs.worker.ledger import Ledger
 from jobs.worker.options import WorkerOptions
 from jobs.worker.queue_client import ClaimOrder
@@ -99,6 +99,12 @@ def test_it_wakes_when_the_next_job_is_due(intake: Intake, ear: Ear):
     assert 4 < intake.patience() <= 5
 
 
+def test_what_is_due_and_was_not_found_is_locked_by_somebody_and_looked_for_in_a_moment(intake: Intake):
+    intake.look()
+    intake.found(replace(NOTHING, next_due_in=0.0))
+    assert 0 < intake.patience() <= OVERDUE_AGAIN
+
+
 def test_a_wake_up_ends_its_sleep(intake: Intake, errands: Errands):
     intake.look()
     intake.found(NOTHING)
@@ -113,7 +119,7 @@ def test_a_look_is_routine_unless_somebody_said_that_there_is_work_or_there_was_
     intake: Intake, errands: Errands
 ):
     intake.look()
-    intake.found(replace(NOTHING, next_due_in=0.0))
+    intake.found(replace(NOTHING, next_due_in=1e-9))
     intake.look()  # it is time
     two = [a_claimed_job(), a_claimed_job()]
     intake.found(Found(errands.orders[-1], two))  # all that it asked for
@@ -236,7 +242,7 @@ def test_outside_its_hours_it_does_not_look(intake: Intake, errands: Errands):
     closed = Window((now + timedelta(hours=2)).time(), (now + timedelta(hours=3)).time())
     intake.options = replace(intake.options, window=closed)
     intake.look()
-    assert (errands.orders, intake.is_time()) == ([], False)
+    assert (errands.orders, intake.is_within_hours) == ([], False)
     intake.options = replace(intake.options, window=Window(closed.ends, closed.begins))
     intake.look_soon()
     intake.look()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jobs.worker.crew import LONG, Assignment, ChildHandle
+from jobs.worker.child_handle import LONG, Assignment, ChildHandle
 from jobs.worker.leases import LONGEST_MARGIN, last_moment, lease_clock, margin
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Reason

@@ -14,8 +14,8 @@ from django.db import DatabaseError, connection
 from jobs.handlers.base import Answer, ClaimedJob, Report
 from jobs.lifecycle.prioritise import set_priority
 from jobs.videos.selectors import active_jobs
+from jobs.worker.child_handle import Assignment
 from jobs.worker.claiming import QueueShare
-from jobs.worker.crew import Assignment
 from jobs.worker.display import Display, LogDisplay
 from jobs.worker.live_display import LiveDisplay
 from jobs.worker.options import WorkerOptions, WorkerTally
