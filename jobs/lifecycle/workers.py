@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import models
 from django.db.models import Case, Count, OuterRef, Q, Subquery, Value, When
@@ -37,11 +37,18 @@ def register(
     version: str = "",
     capabilities: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
+    worker_id: UUID | None = None,
 ) -> Worker:
-    """Make a worker known. Each process is a new worker: the claims of its predecessor are not its own."""
+    """Make a worker known. Each process is a new worker: the claims of its predecessor are not its own.
+
+    Who says its own id may repeat the call, should the answer get lost: it is still one worker.
+    """
+    if worker_id and (known := Worker.objects.filter(pk=worker_id).first()):
+        return known
     check_name(name)
     facts = clean_json(dict(capabilities or {}), MAX_FACTS)
     worker = Worker.objects.create(
+        pk=worker_id or uuid4(),
         name=name,
         type=worker_type,
         hostname=process.hostname,

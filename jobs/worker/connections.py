@@ -75,20 +75,25 @@ def clean_connections() -> bool:
     """
     opened = connections.all(initialized_only=True)
     for wrapper in opened:
-        if left_unclean(wrapper):
+        if is_unclean(wrapper):
             replace(wrapper)
     return bool(opened)
 
 
-def left_unclean(wrapper: BaseDatabaseWrapper) -> bool:
-    """Whether a transaction is open, or a statement under way."""
+def is_unclean(wrapper: BaseDatabaseWrapper) -> bool:
+    """Whether a transaction is open, or a statement under way; or nobody can tell."""
     if wrapper.connection is None:
         return wrapper.in_atomic_block
+    try:
+        return wrapper.in_atomic_block or not wrapper.autocommit or is_busy(wrapper)
+    except Exception:  # of a driver: what the handler has done, it has done
+        return True
+
+
+def is_busy(wrapper: BaseDatabaseWrapper) -> bool:
     if wrapper.vendor == "postgresql":
-        busy = wrapper.connection.info.transaction_status != TransactionStatus.IDLE
-    else:
-        busy = wrapper.connection.in_transaction
-    return wrapper.in_atomic_block or not wrapper.autocommit or busy
+        return bool(wrapper.connection.info.transaction_status != TransactionStatus.IDLE)
+    return getattr(wrapper.connection, "in_transaction", False) is True  # SQLite's driver says so, others do not know
 
 
 def replace(old: BaseDatabaseWrapper) -> None:

@@ -1,10 +1,9 @@
 """Programs that handlers started and left behind."""
 
 import os
-import signal
 from contextlib import suppress
 
-from jobs.worker.nursery import children_of
+from jobs.worker.nursery import children_of, kill
 
 
 def kill_own_children() -> None:
@@ -14,7 +13,6 @@ def kill_own_children() -> None:
     except ChildProcessError:
         return  # none at all: the usual case, told by one call
     for pid in children_of(os.getpid()):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        kill(pid)
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)  # one that hangs in the kernel is not waited for; the next look takes it

@@ -34,6 +34,7 @@ PATIENCE = 10.0  # seconds
 
 ChildMain = Callable[[Connection, int, int], None]  # its end of the pipe, the board's file, how many slots
 _left_open: list[object] = []
+_not_ours: set[int] = set()
 
 
 class CannotFork(Exception):
@@ -228,20 +229,18 @@ class NurseryProcess:
         """What a handler left behind comes here when its parent ends: nothing of it may live on."""
         for pid in children_of(os.getpid()):
             if pid not in self.children:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                kill(pid)
 
     def kill_all(self) -> None:
-        """Killing a child hands its own children over to us: repeat until there are none."""
+        """Killing a child hands its own children over to us: repeat until there are none that we may kill."""
         for _ in range(ROUNDS_TO_KILL):
-            for pid in children_of(os.getpid()):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            killed = [pid for pid in children_of(os.getpid()) if kill(pid)]
+            for pid in killed:
                 kill_session(pid)
-            try:
-                os.wait()
-            except ChildProcessError:
+            if not killed:
                 return
+            with suppress(ChildProcessError):
+                os.wait()
 
     def tell(self, message: dict[str, int | str]) -> None:
         with suppress(OSError):  # the supervisor is gone: the next look at the socket says so
@@ -262,8 +261,21 @@ def dead_children() -> Iterator[tuple[int, int]]:
 def kill_session(session: int) -> None:
     for pid, _, its_session in processes():
         if its_session == session and pid != session:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            kill(pid)
+
+
+def kill(pid: int) -> bool:
+    """False where it is another user's, as what `sudo` started: nobody but root may end that, and we say so once."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it has just ended
+    except PermissionError:
+        if pid not in _not_ours:
+            _not_ours.add(pid)
+            logger.warning("a handler left a process behind that belongs to another user, and lives on pid=%d", pid)
+        return False
+    return True
 
 
 def children_of(parent: int) -> list[int]:

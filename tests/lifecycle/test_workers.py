@@ -11,7 +11,7 @@ from jobs.lifecycle.reap import reap_once
 from jobs.lifecycle.workers import disable, drain, enable, register, remove, sign_off
 from jobs.models import JobEvent, Worker
 from jobs.process_identity import this_process
-from jobs.states import WorkerStatus, WorkerType
+from jobs.states import EventName, WorkerStatus, WorkerType
 from tests.factories import age, claimed, events_of_worker, make_worker
 
 
@@ -152,3 +152,10 @@ def test_a_worker_that_does_not_exist_is_told_so(verb):
     worker_id = uuid4()
     with pytest.raises(WorkerNotFound, match=str(worker_id)):
         verb(worker_id)
+
+
+def test_who_says_its_own_id_may_repeat_the_call_and_is_one_worker():
+    own = uuid4()
+    first, again = (register("one", this_process(), worker_id=own) for _ in range(2))
+    assert first == again
+    assert Worker.objects.count() == JobEvent.objects.filter(name=EventName.WORKER_ONLINE).count() == 1

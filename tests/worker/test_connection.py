@@ -8,6 +8,7 @@ from jobs import enqueue
 from jobs.handlers.registry import Kind, registry
 from jobs.models import Job
 from jobs.states import Status
+from jobs.worker.connections import is_unclean
 from jobs.worker.database_client import reconnecting
 from jobs.worker.queue_client import QueueUnavailable
 
@@ -68,3 +69,23 @@ def test_a_connection_that_was_closed_under_a_call_is_an_outage_and_the_next_cal
     with pytest.raises(QueueUnavailable, match="already closed"):
         count(broken=True)
     assert count(broken=False) == 0
+
+
+class OfAnotherEngine:
+    """A connection whose driver is not one of ours, or is broken."""
+
+    vendor, alias, autocommit, in_atomic_block = "oracle", "elsewhere", True, False
+
+    def __init__(self, connection: object) -> None:
+        self.connection = connection
+
+
+class Broken:
+    @property
+    def in_transaction(self) -> bool:
+        raise ValueError("whatever a driver may raise")
+
+
+@pytest.mark.parametrize(("driver", "unclean"), [(object(), False), (Broken(), True)])
+def test_a_connection_to_another_engine_is_as_clean_as_django_says_and_no_error_of_it_costs_an_outcome(driver, unclean):
+    assert is_unclean(OfAnotherEngine(driver)) is unclean  # type: ignore[arg-type]  # what it looks at

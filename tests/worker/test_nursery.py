@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from jobs.worker import nursery
 from jobs.worker.board import Board
 from jobs.worker.nursery import NurseryGone, NurseryProcess, children_of
 from tests.concurrency.threads import scalar, wait_until
@@ -331,3 +332,25 @@ def test_a_child_that_cannot_start_says_why():
         env=environment, cwd=settings.BASE_DIR, stderr=subprocess.PIPE, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert "LookupError: no such module" in told.stderr
+
+
+def unprivileged(function: Callable[[], bool]) -> bool:
+    """What it says in a process that is not root's."""
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(int(WAIT))
+        if os.geteuid() == 0:
+            os.setresuid(65534, 65534, 65534)
+        os._exit(0 if function() else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_process_of_another_user_is_not_ours_to_kill_and_keeps_nobody_from_ending(monkeypatch: pytest.MonkeyPatch):
+    """As what `sudo` started; here it is the first of all processes, which is root's."""
+    assert unprivileged(lambda: nursery.kill(1) is False)
+    monkeypatch.setattr(nursery, "children_of", lambda pid: [1])
+    process = NurseryProcess(socket.socket(), lambda *arguments: None, set())
+    with process.control:
+        assert unprivileged(lambda: process.kill_all() is None)  # type: ignore[func-returns-value]  # it comes back
+    for end in (process.wake_reader, process.wake_writer):
+        os.close(end)
