@@ -10,13 +10,16 @@ from django.db import DatabaseError, Error, InterfaceError, OperationalError, co
 from django.db.models import FloatField, Func, IntegerField
 from django.db.models.functions import Now as StatementNow
 
+from jobs.exceptions import JobLocked
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 TRIES = 6
 FIRST_PAUSE = 0.02
 # deadlock, serialization failure, lock timeout: the transaction is gone, and the next try may pass
-TRANSIENT_SQLSTATES = ("40P01", "40001", "55P03")
+LOCK_TIMEOUT = "55P03"
+TRANSIENT_SQLSTATES = ("40P01", "40001", LOCK_TIMEOUT)
 # There is no such statement, or its columns have other types now: it is forgotten, and the next try sends all of it.
 KEPT_STATEMENT_GONE = ("26000", "0A000")
 MISSING = ("42P01", "42703")  # a table, a column
@@ -103,15 +106,21 @@ def with_patience(attempt: Callable[[], R]) -> R:
     for number in range(1, TRIES):
         try:
             return attempt()
-        except DatabaseError as error:
+        except (DatabaseError, JobLocked) as error:
             if not is_transient(error):
                 raise
         time.sleep(random.uniform(0.5, 1.5) * FIRST_PAUSE * 2**number)
     return attempt()
 
 
-def is_transient(error: Error) -> bool:
+def is_transient(error: Error | JobLocked) -> bool:
+    if isinstance(error, JobLocked):
+        return True
     return sqlstate_of(error) in TRANSIENT_SQLSTATES + KEPT_STATEMENT_GONE or "database is locked" in str(error)
+
+
+def is_lock_timeout(error: Error) -> bool:
+    return sqlstate_of(error) == LOCK_TIMEOUT
 
 
 def is_passing(error: BaseException) -> bool:

@@ -76,6 +76,12 @@ class ClaimLost(ClaimError):
     code = "claim_lost"
 
 
+class JobLocked(JobyardError):
+    """Somebody keeps the row of job {job_id} locked: repeat the call in a moment."""
+
+    code = "job_locked"
+
+
 class OutcomeNotWritten(JobyardError):
     """The outcome could not be written."""
 

@@ -11,7 +11,7 @@ from functools import cache
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-LOCK_WAIT_MS, SILENCE_MS = 5000, 30_000
+LOCK_WAIT_MS, SILENCE_MS = 1000, 30_000
 HOW_TO_BEGIN = "_start_transaction_under_autocommit"  # what Django calls, where a connection has it, to begin
 # PostgreSQL keeps the plans of a worker's statements (`lifecycle/sql/kept.py`), also those it made while a table was
 # empty. What it would read whole then, or sort, it is to find by its index from the start. Compiling is for long reads.

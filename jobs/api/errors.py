@@ -7,7 +7,7 @@ from django.http import JsonResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 
 from jobs.db import is_passing
-from jobs.exceptions import InvalidInput, JobyardError, NotFound, TooMuchTold
+from jobs.exceptions import InvalidInput, JobLocked, JobyardError, NotFound, TooMuchTold
 from jobs.uploads.errors import BeingChecked, StorageFull, TooLarge, TooSlow, WrongContent
 
 
@@ -53,6 +53,8 @@ def as_api_error(error: Exception) -> ApiError | None:
         return error
     if is_passing(error):
         return ApiError(503, "busy", "The database is busy or away; call again in a moment.", {"Retry-After": "1"})
+    if isinstance(error, JobLocked):
+        return ApiError(503, error.code, str(error), {"Retry-After": "1"})
     if isinstance(error, BeingChecked):
         return ApiError(503, "busy", str(error), {"Retry-After": "5"})
     for kind, status, code, message in TABLE:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 
 from jobs.conf import conf
-from jobs.exceptions import ClaimError
+from jobs.exceptions import ClaimError, JobLocked
 from jobs.sanitise import clean_error, clean_text
 from jobs.states import TERMINAL, PhaseStatus, QualityStatus, Status, Verdict
 
@@ -201,7 +201,7 @@ class Answer(NamedTuple):
 
     claim: ClaimRef
     status: Status | None = None
-    refused: ClaimError | None = None
+    refused: ClaimError | JobLocked | None = None
     repeated: bool = False
     # Of an attempt that failed: as its history says it, with the time until the next one. Without a status, and not
     # refused: why it was not written.

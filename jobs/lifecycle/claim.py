@@ -14,6 +14,7 @@ from jobs.handlers.base import NOTHING, ClaimedJob
 from jobs.lifecycle import transition, wake_up
 from jobs.lifecycle.candidates import lock_candidates
 from jobs.lifecycle.fence import ref_of
+from jobs.lifecycle.heartbeat import renewal
 from jobs.lifecycle.isolation import IsolatedRoom
 from jobs.lifecycle.limits import Gate, open_due
 from jobs.lifecycle.line import READY_FIELDS, ReadyJob
@@ -124,15 +125,20 @@ def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool
         job.attempt += start
 
 
+@transactional
 def still_held(worker: Worker, claim_id: UUID) -> list[ClaimedJob]:
-    return hand_over([ReadyJob(*row) for row in held_by_call().rows(worker=worker.pk, claim_id=claim_id)])
+    """Locked and renewed: its answer took so long that the reaper may be about to take them."""
+    jobs = [ReadyJob(*row) for row in held_by_call().rows(worker=worker.pk, claim_id=claim_id)]
+    if jobs:
+        renewal().run(ids=[job.pk for job in jobs])
+    return hand_over(jobs)
 
 
 @built_once
 def held_by_call() -> Statement:
     worker, claim_id = Given("worker", models.UUIDField()), Given("claim_id", models.UUIDField())
     held = Job.objects.filter(worker=worker, status=Status.RUNNING, claim_id=claim_id)
-    return select(held.order_by("id").values_list(*READY_FIELDS))
+    return select(transition.locking(held).values_list(*READY_FIELDS))
 
 
 def hand_over(jobs: Sequence[ReadyJob]) -> list[ClaimedJob]:

@@ -3,31 +3,32 @@
 from collections.abc import Collection
 from itertools import starmap
 
-from jobs.exceptions import ClaimError, ClaimExpired, ClaimLost
+from jobs.exceptions import ClaimError, ClaimExpired, ClaimLost, JobLocked
 from jobs.given import GivenList
 from jobs.handlers.base import ClaimRef
 from jobs.lifecycle.locked_job import LOCKED_FIELDS, AnyJob, LockedJob
 from jobs.lifecycle.sql.built_once import Statement, built_once, select
 from jobs.lifecycle.transition import locking
 from jobs.models import Job
+from jobs.states import Status
 
 # What a worker says of its claim proves that it knows of it, whatever its heartbeats left out.
 KNOWN = {"unlisted_beats": 0}
 
 
-def lock_held(claims: Collection[ClaimRef]) -> dict[ClaimRef, LockedJob]:
+def lock_held(claims: Collection[ClaimRef], *, skip_locked: bool = False) -> dict[ClaimRef, LockedJob]:
     """Lock the jobs whose claim holds: right id, right claim, running, lease not over."""
     if not claims:
         return {}
-    rows = held_jobs().rows(job_ids=[c.job_id for c in claims], claim_ids={c.claim_id for c in claims})
+    rows = held_jobs(skip_locked).rows(job_ids=[c.job_id for c in claims], claim_ids={c.claim_id for c in claims})
     locked = {job.id: job for job in starmap(LockedJob, rows)}
     return {claim: job for claim in claims if (job := locked.get(claim.job_id)) and job.claim_id == claim.claim_id}
 
 
 @built_once
-def held_jobs() -> Statement:
+def held_jobs(skip_locked: bool) -> Statement:
     held = Job.objects.held_by(GivenList("job_ids"), GivenList("claim_ids"))
-    return select(locking(held).values_list(*LOCKED_FIELDS))
+    return select(locking(held, skip_locked=skip_locked).values_list(*LOCKED_FIELDS))
 
 
 def ref_of(job: AnyJob) -> ClaimRef:
@@ -50,8 +51,22 @@ def verify(claim: ClaimRef) -> None:
         raise refusals([claim])[claim]
 
 
+def kept_locked(claims: Collection[ClaimRef]) -> set[ClaimRef]:
+    """Those that nobody has taken, but whose rows somebody keeps locked: maybe for so long that no beat renews them.
+
+    The others are locked by this.
+    """
+    calls = {claim.claim_id for claim in claims}
+    theirs = Job.objects.with_ids([c.job_id for c in claims]).filter(claim_id__in=calls, status=Status.RUNNING)
+    free = set(locking(theirs, skip_locked=True).values_list("pk", "claim_id"))
+    locked = [row for row in theirs.values_list("pk", "claim_id") if row not in free]
+    return {ClaimRef(job_id, call) for job_id, call in locked if call}.intersection(claims)
+
+
 def lock_one(claim: ClaimRef) -> LockedJob:
-    held = lock_held([claim])
+    """Raises JobLocked where somebody has it, which is tried again for a moment: it is not waited for in the database,
+    for a worker's other jobs wait behind it."""
+    held = lock_held([claim], skip_locked=True)
     if claim not in held:
-        raise refusals([claim])[claim]
+        raise JobLocked(job_id=claim.job_id) if kept_locked([claim]) else refusals([claim])[claim]
     return held[claim]

@@ -10,17 +10,17 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import Error, connection
+from django.db import Error, OperationalError, connection
 
 from jobs.conf import conf
-from jobs.db import blames_database, is_transient, transactional
-from jobs.exceptions import Fatal, InvalidInput, OutcomeNotWritten
+from jobs.db import blames_database, is_lock_timeout, is_transient, transactional
+from jobs.exceptions import Fatal, InvalidInput, JobLocked, OutcomeNotWritten
 from jobs.handlers.base import LONGEST_CLASS, Answer, ClaimRef, Outcome, describe_error
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle import hooks, limits, waiting
 from jobs.lifecycle.complete import MOST_AT_ONCE, complete_alike
 from jobs.lifecycle.ending import COMPLETED, Ending, charged_for_crash, given_back
-from jobs.lifecycle.fence import lock_held, refusals
+from jobs.lifecycle.fence import kept_locked, lock_held, refusals
 from jobs.lifecycle.locked_job import LockedJob
 from jobs.lifecycle.outputs.hand_over import hand_over
 from jobs.lifecycle.retry_policy import Backoff, decide
@@ -60,9 +60,12 @@ def finish_one(outcome: Outcome) -> Answer:
 
 
 def finish(outcomes: Sequence[Outcome]) -> list[Answer]:
-    """Record outcomes together; where one cannot be written, each on its own, and that one as a failure."""
+    """Record outcomes together; where one cannot be written, each on its own, and that one as a failure.
+
+    Those whose jobs somebody keeps locked are refused for now (JobLocked): the others do not wait for them.
+    """
     try:
-        return finish_together(outcomes)
+        return finish_unlocked(outcomes)
     except Exception as error:  # whatever a value that no check foresaw can raise
         if blames_database(error):
             raise
@@ -74,7 +77,7 @@ def finish(outcomes: Sequence[Outcome]) -> list[Answer]:
 def refuse(outcome: Outcome, error: Exception) -> Answer:
     """Write a failure instead. If not even that can be written, the answer says so, and the reaper will charge it."""
     try:
-        return finish_together([outcome.refused(error)])[0]
+        return finish_unlocked([outcome.refused(error)])[0]
     except Exception as problem:  # of the row itself, most likely
         if blames_database(problem):
             raise
@@ -104,8 +107,38 @@ def let_go(claim: ClaimRef) -> None:
     refresh_status({job.worker_id for job in held.values()})
 
 
+def finish_unlocked(outcomes: Sequence[Outcome]) -> list[Answer]:
+    try:
+        return finish_together(outcomes)
+    except LockKept:
+        return finish_free(outcomes)
+
+
+class LockKept(Exception):
+    """A row was waited for in vain. To try that again is not for us: others are to be told how they ended."""
+
+
 @transactional
 def finish_together(outcomes: Sequence[Outcome]) -> list[Answer]:
+    try:
+        return record(outcomes)
+    except OperationalError as error:
+        if is_lock_timeout(error):
+            raise LockKept from error
+        raise
+
+
+@transactional
+def finish_free(outcomes: Sequence[Outcome]) -> list[Answer]:
+    """Leave out those whose rows are locked; where something else was waited for, it is tried again."""
+    locked = kept_locked({outcome.claim for outcome in outcomes})
+    free = [outcome for outcome in outcomes if outcome.claim not in locked]
+    answers = {answer.claim: answer for answer in (record(free) if free else ())}
+    answers |= {claim: Answer(claim, refused=JobLocked(job_id=claim.job_id)) for claim in locked}
+    return [answers[outcome.claim] for outcome in outcomes]
+
+
+def record(outcomes: Sequence[Outcome]) -> list[Answer]:
     answers = complete_alike(outcomes)
     others = [outcome for outcome in outcomes if outcome.claim not in answers]
     if others:
@@ -117,7 +150,6 @@ def decide_and_write(outcomes: Sequence[Outcome]) -> dict[ClaimRef, Answer]:
     claims = {outcome.claim for outcome in outcomes}
     held = lock_held(claims)
     jobs = list(held.values())
-    limits.hold_still(jobs)
     answers = answer_strays([claim for claim in claims if claim not in held] if len(held) < len(claims) else ())
     endings: list[tuple[LockedJob, Ending]] = []
     for outcome in outcomes:
@@ -125,6 +157,7 @@ def decide_and_write(outcomes: Sequence[Outcome]) -> dict[ClaimRef, Answer]:
             ending = ending_of(job, outcome)
             endings.append((job, ending))
             answers[outcome.claim] = Answer(outcome.claim, ending.to, reason=told(ending.event, ending.reason))
+    limits.hold_still(jobs)  # not before: hooks take their time, and every claim of a limited job would wait for them
     writes = Writes()
     apply(endings, writes)
     writes.add(*refreshing({job.worker_id for job in jobs}))

@@ -29,13 +29,15 @@ def heartbeat(
     capabilities: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
     version: str | None = None,
+    lists_all: bool = True,
 ) -> Orders:
     """Renew what is listed, also if its lease ran out and nobody took it. What is not mentioned stays as it is.
 
+    A beat that does not list all, because a claim is being made whose answer may still come, counts against none.
     The worker's own beat is committed first: whatever holds one of its jobs, it counts as alive.
     """
     worker = beat(worker_id, capabilities, metadata, version)
-    renewed, skipped = renew(worker_id, claims)
+    renewed, skipped = renew(worker_id, claims, lists_all)
     held = renewed | skipped
     return Orders(
         cancel=tuple(ref for ref, job in held.items() if job.cancel_requested_at),
@@ -50,8 +52,8 @@ Held = dict[ClaimRef, LockedJob]
 
 
 @transactional
-def renew(worker_id: UUID, claims: Collection[ClaimRef]) -> tuple[Held, Held]:
-    """Renew what is listed and held; what is held and not listed is counted: nobody may be working on it.
+def renew(worker_id: UUID, claims: Collection[ClaimRef], lists_all: bool = True) -> tuple[Held, Held]:
+    """Renew what is listed and held; what is held and not in a list of all is counted: nobody may be working on it.
 
     Returns what was renewed, and what is held but was skipped: a row that somebody else has locked is left for the
     next beat, so that it costs no other its lease.
@@ -59,7 +61,7 @@ def renew(worker_id: UUID, claims: Collection[ClaimRef]) -> tuple[Held, Held]:
     listed = set(claims)
     locked = {ref_of(job): job for job in starmap(LockedJob, locked_jobs().rows(worker=worker_id))}
     renewed = {ref: job for ref, job in locked.items() if ref in listed}
-    unlisted = [job.pk for ref, job in locked.items() if ref not in listed]
+    unlisted = [job.pk for ref, job in locked.items() if ref not in listed] if lists_all else []
     if renewed:
         renewal().run(ids=[job.pk for job in renewed.values()])
     if unlisted:

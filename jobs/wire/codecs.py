@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jobs.exceptions import ClaimError, ClaimExpired, ClaimLost
+from jobs.exceptions import ClaimError, ClaimExpired, ClaimLost, JobLocked
 from jobs.handlers.base import (
     Answer,
     Child,
@@ -106,10 +106,11 @@ OUTCOME = Record(
 )
 OUTCOMES = list_of(OUTCOME)
 
-REFUSALS: dict[str, type[ClaimError]] = {ClaimLost.code: ClaimLost, ClaimExpired.code: ClaimExpired}
+Refusal = ClaimError | JobLocked
+REFUSALS: dict[str, type[Refusal]] = {each.code: each for each in (ClaimLost, ClaimExpired, JobLocked)}
 
 
-def refusal(code: str, job_id: int) -> ClaimError:
+def refusal(code: str, job_id: int) -> Refusal:
     """The error that such an answer means."""
     return REFUSALS[code](job_id=job_id)
 
@@ -180,5 +181,5 @@ STARTED = Record(
     heartbeat_interval=NUMBER,
     longest_wait=NUMBER,
 )
-BEAT = Record(Beat, claims=CLAIMS, version=TEXT, metadata=optional(map_of(SAID)))
+BEAT = Record(Beat, claims=CLAIMS, version=TEXT, metadata=optional(map_of(SAID)), lists_all=FLAG)
 BEATEN = Record(Beaten, orders=ORDERS, server_time=TEXT, required_version=TEXT)

@@ -93,6 +93,7 @@ class Beat:
     claims: Sequence[ClaimRef] = ()
     version: str = ""
     metadata: Mapping[str, Any] | None = None
+    lists_all: bool = True  # False while a claim is being made, whose jobs are in no list yet
 
 
 @dataclass(frozen=True)

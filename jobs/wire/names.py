@@ -31,3 +31,4 @@ class Code(StrEnum):
     INVALID = "invalid"  # 422
     TOO_MANY = "too_many"  # 429
     BUSY = "busy"  # 503
+    JOB_LOCKED = "job_locked"  # 503: somebody keeps its row locked; other jobs are answered

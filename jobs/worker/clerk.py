@@ -20,7 +20,7 @@ from jobs.worker.ledger import NEVER, Ledger
 from jobs.worker.messages import Asked, Granted
 from jobs.worker.notary import Notary, needs_notary
 from jobs.worker.persistence import GivenUp, Persistence, pauses
-from jobs.worker.queue_client import ClaimOrder, QueueClient, QueueRefuses
+from jobs.worker.queue_client import ClaimOrder, JobBusy, QueueClient, QueueRefuses
 from jobs.worker.registrar import Registrar
 from jobs.worker.renewals import Renewals
 from jobs.worker.reporting import Digest, News
@@ -202,30 +202,42 @@ class Clerk(threading.Thread):
 
     def serve(self, tray: Tray) -> None:
         self.client.rest()
-        for digest in tray.reports.values():
-            self.deliver(digest.report())
+        busy = {claim for claim, digest in tray.reports.items() if not self.deliver(digest.report())}
+        if busy and not self.persist.give_up.is_set():
+            self.put_back(tray.split(busy))
         if tray.outcomes:
             self.registrar.finish(tray.outcomes)
         for job, outcome in tray.for_notary:
             self.notary.finish(job, outcome)
         for asked, reply in tray.asked:
-            reply(self.answer(asked))
+            said = self.answer(asked)
+            if isinstance(said, JobBusy) and not self.persist.give_up.is_set():
+                self.put_back(Tray(asked=[(asked, reply)]))
+            else:
+                reply(said)
         if tray.claim:
             self.on_found(self.claim(tray.claim))
 
-    def deliver(self, report: Report) -> None:
-        """A report that is refused costs nobody anything: whether the claim holds is found out in other ways, too."""
+    def put_back(self, tray: Tray) -> None:
+        """What is said of jobs that somebody keeps locked: it is tried again, after what is said of others."""
+        with self._wake:
+            self._tray.put_before(tray)
+
+    def deliver(self, report: Report) -> bool:
+        """False where it was not heard at all. One that is refused costs nobody anything: whether the claim holds is
+        found out in other ways, too."""
         self._reported_at[report.claim] = monotonic()
         refused = self.answer(Asked(0, report.claim, report), ONCE_MORE)
-        if refused:
+        if refused and not isinstance(refused, JobBusy):
             logger.warning(Event("report refused", job=report.claim.job_id, reason=str(refused)))
+        return not isinstance(refused, JobBusy)
 
     def answer(self, asked: Asked, patience: Iterable[float] | None = None) -> Exception | Granted | None:
         """Store what the handler waits for, or ask whether its claim holds; an expired one is renewed first, which may
         take as long as somebody else has its row locked."""
         try:
             return self.renewals.while_expired(asked.claim, partial(self.ask_queue, asked), patience or pauses())
-        except JobyardError as error:
+        except (JobyardError, JobBusy) as error:
             return error
         except (GivenUp, QueueRefuses):
             raise
@@ -254,6 +266,7 @@ class Clerk(threading.Thread):
 
     def take_up(self, order: ClaimOrder) -> list[ClaimedJob]:
         began = lease_clock()
-        jobs = self.persist(lambda: self.client.claim(order))
-        self.ledger.add(jobs, began)
+        with self.ledger.claiming():
+            jobs = self.persist(lambda: self.client.claim(order))
+            self.ledger.add(jobs, began)
         return jobs

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import Error, close_old_connections, connection, connections
 
@@ -17,6 +17,7 @@ from jobs.alerts.watching import look_in_turn
 from jobs.conf import conf
 from jobs.db import is_passing, is_postgres
 from jobs.dispatch import link
+from jobs.exceptions import JobLocked
 from jobs.handlers.base import Answer, Child, ClaimedJob, ClaimRef, Orders, Outcome, Report, Wish
 from jobs.handlers.folders import ends_workdir
 from jobs.handlers.registry import registry
@@ -44,7 +45,7 @@ from jobs.selectors.jobs import outside
 from jobs.webhooks.message import Delivery, Sent
 from jobs.worker.ledger import NEVER
 from jobs.worker.postgres_listener import PostgresListener
-from jobs.worker.queue_client import ClaimOrder, Listener, QueueUnavailable, Ticked
+from jobs.worker.queue_client import ClaimOrder, JobBusy, Listener, QueueUnavailable, Ticked
 from jobs.worker.redis_listener import RedisListener
 
 P = ParamSpec("P")
@@ -60,6 +61,8 @@ def reconnecting(call: Callable[P, R]) -> Callable[P, R]:
         try:
             with lock_waits_limited():
                 return call(*args, **kwargs)
+        except JobLocked as error:
+            raise JobBusy(str(error)) from error
         except Error as error:
             if not is_passing(error):
                 raise
@@ -82,6 +85,7 @@ class DatabaseClient:
     ) -> None:
         self.name, self.queues, self.slots, self.capabilities = name, queues, slots, capabilities
         self._worker: Worker | None = None
+        self._registering: UUID | None = None  # under this id, perhaps without having heard the answer
         self._claiming: UUID | None = None  # with this id, perhaps without having heard the answer
         self._habit = claiming.Habit()
         self._outlook: schedule.Outlook | None = None  # as the last claim found it, if it asked
@@ -104,6 +108,7 @@ class DatabaseClient:
 
     @reconnecting
     def register(self) -> str:
+        self._registering = self._registering or uuid4()
         self._worker = workers.register(
             self.name,
             this_process(),
@@ -111,7 +116,9 @@ class DatabaseClient:
             slots=self.slots,
             version=__version__,
             capabilities=self.capabilities,
+            worker_id=self._registering,
         )
+        self._registering = None
         return self._worker.name
 
     @reconnecting
@@ -143,8 +150,10 @@ class DatabaseClient:
         return outlook.next_due_in
 
     @reconnecting
-    def heartbeat(self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None) -> Orders:
-        return beating.heartbeat(self.worker.pk, claims, metadata=metadata)
+    def heartbeat(
+        self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None, *, lists_all: bool = True
+    ) -> Orders:
+        return beating.heartbeat(self.worker.pk, claims, metadata=metadata, lists_all=lists_all)
 
     @reconnecting
     def report(self, report_: Report) -> None:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Collection, Sequence
 
-from jobs.exceptions import ClaimExpired
+from jobs.exceptions import ClaimExpired, JobLocked
 from jobs.handlers.base import Answer, ClaimRef, Outcome
 from jobs.logs import Event
 from jobs.worker.persistence import GivenUp, Persistence, pauses
@@ -11,6 +11,7 @@ from jobs.worker.queue_client import QueueClient, QueueRefuses
 from jobs.worker.renewals import Renewals
 
 logger = logging.getLogger("jobs.worker")
+NO_ANSWER = (ClaimExpired, JobLocked)
 
 
 class HandIn:
@@ -25,12 +26,17 @@ class HandIn:
         self.client, self.persist, self.renewals = client, persist, renewals
         self.forget, self.on_finished = forget, on_finished
 
-    def __call__(self, outcomes: Sequence[Outcome]) -> list[Answer]:
-        """As often as it takes: until an outcome is answered, the job is not over, and that its claim has expired is no
-        answer. Those that have one do not wait for the others."""
+    def __call__(self, outcomes: Sequence[Outcome], locked: list[Outcome] | None = None) -> list[Answer]:
+        """As often as it takes: until an outcome is answered, the job is not over, and that its claim has expired, or
+        that somebody has it locked, is no answer. Those that have one do not wait for the others.
+
+        Who has more to do than to wait for locked ones is given them, as they are: `locked` collects them.
+        """
         answers, goes_on = self.tell(outcomes), True
-        for pause in pauses():
-            late = {answer.claim for answer in answers if isinstance(answer.refused, ClaimExpired)}
+        for number, pause in enumerate(pauses()):
+            if locked is not None:
+                answers = self.set_aside(answers, outcomes, locked, NO_ANSWER if number and goes_on else (JobLocked,))
+            late = {answer.claim for answer in answers if isinstance(answer.refused, NO_ANSWER)}
             if not late or not goes_on:
                 break
             self.file([answer for answer in answers if answer.claim not in late])
@@ -38,6 +44,18 @@ class HandIn:
             answers = self.tell([outcome for outcome in outcomes if outcome.claim in late])
         self.forget({answer.claim for answer in answers})
         return answers
+
+    def set_aside(
+        self,
+        answers: list[Answer],
+        outcomes: Sequence[Outcome],
+        locked: list[Outcome],
+        refusals: tuple[type[Exception], ...],
+    ) -> list[Answer]:
+        """Also those that are still expired after a beat: it leaves out rows that somebody has locked."""
+        aside = {answer.claim for answer in answers if isinstance(answer.refused, refusals)}
+        locked += [outcome for outcome in outcomes if outcome.claim in aside]
+        return [answer for answer in answers if answer.claim not in aside]
 
     def file(self, answers: list[Answer]) -> None:
         if answers:

@@ -31,9 +31,9 @@ class Heartbeat(Repeating):
         return (self.beat,)
 
     def beat(self) -> None:
-        claims, began = self.ledger.claims(), lease_clock()
+        (claims, lists_all), began = self.ledger.listed(), lease_clock()
         try:
-            orders = self.client.heartbeat(claims, asdict(self.tally))
+            orders = self.client.heartbeat(claims, asdict(self.tally), lists_all=lists_all)
         except WorkerNotFound:
             logger.error("this worker's row is gone; registering anew")
             self.client.register()

@@ -111,8 +111,10 @@ class HttpClient:
         """As the last look said."""
         return self._next_due_in
 
-    def heartbeat(self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None) -> Orders:
-        beat = Beat(tuple(claims), __version__, metadata)
+    def heartbeat(
+        self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None, *, lists_all: bool = True
+    ) -> Orders:
+        beat = Beat(tuple(claims), __version__, metadata, lists_all)
         beaten = self._read(codecs.BEATEN, self._call("POST", "heartbeat", codecs.BEAT.encode(beat)))
         if beaten.required_version != self._told_version and is_older(__version__, beaten.required_version):
             self._told_version = beaten.required_version

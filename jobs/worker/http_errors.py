@@ -12,7 +12,7 @@ from jobs.wire.body import from_bytes
 from jobs.wire.codecs import REFUSALS, refusal
 from jobs.wire.names import Code
 from jobs.wire.shapes import WrongShape
-from jobs.worker.queue_client import QueueRefuses, QueueUnavailable
+from jobs.worker.queue_client import JobBusy, QueueRefuses, QueueUnavailable
 
 PASSING = (408, 425, 429)  # and whatever begins with 5: the same call may pass later
 LONGEST_RETRY_AFTER = 60.0
@@ -64,7 +64,8 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, job_id: int 
         to = printable(headers.get("Location", "elsewhere"), SHOWN)
         raise Strange(f"it redirects to {to}: use that address")
     if is_passing(status):
-        raise QueueUnavailable(in_words(status, body), retry_in=retry_after(headers))
+        unavailable = JobBusy if is_about_one_job(body) else QueueUnavailable
+        raise unavailable(in_words(status, body), retry_in=retry_after(headers))
     code, message = said_by(status, body)
     if code in REFUSALS:
         raise refusal(code, job_id)
@@ -85,6 +86,13 @@ def named(status: int, code: str, message: str) -> Exception:
     if status == 413:
         return TooLarge(message)
     return InvalidInput(message) if status in (400, 422) else JobyardError(message)
+
+
+def is_about_one_job(body: bytes) -> bool:
+    try:
+        return said_by(0, body)[0] == Code.JOB_LOCKED
+    except Strange:
+        return False
 
 
 def in_words(status: int, body: bytes) -> str:

@@ -1,7 +1,8 @@
 """The ledger: which claims this worker holds, and until when at least. Several threads read and write it."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from jobs.handlers.base import ClaimedJob, ClaimRef
 
@@ -12,6 +13,7 @@ NEVER = float("-inf")
 class Ledger:
     def __init__(self) -> None:
         self._renewed_at: dict[ClaimRef, float] = {}
+        self._claiming = False
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -20,6 +22,24 @@ class Ledger:
     def claims(self) -> list[ClaimRef]:
         with self._lock:
             return list(self._renewed_at)
+
+    def listed(self) -> tuple[list[ClaimRef], bool]:
+        """The claims, and whether these are all: while a claim is being made, the queue may know of more than we do."""
+        with self._lock:
+            return list(self._renewed_at), not self._claiming
+
+    @contextmanager
+    def claiming(self) -> Iterator[None]:
+        """From before the call until what it brought is added."""
+        self._set_claiming(True)
+        try:
+            yield
+        finally:
+            self._set_claiming(False)
+
+    def _set_claiming(self, claiming: bool) -> None:
+        with self._lock:
+            self._claiming = claiming
 
     def add(self, jobs: Iterable[ClaimedJob], at: float) -> None:
         """`at` is a moment, on the clock of leases, before the claim was made: the lease cannot have begun earlier."""

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TypeVar
 
 from jobs.logs import Event
-from jobs.worker.queue_client import QueueUnavailable
+from jobs.worker.queue_client import JobBusy, QueueUnavailable
 
 logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
@@ -40,7 +40,8 @@ class Persistence:
         return now - min(list(self._unanswered.values()), default=now)
 
     def __call__(self, call: Callable[[], R]) -> R:
-        """Repeat a call until the queue answers. Every call of a worker is safe to repeat."""
+        """Repeat a call until the queue answers. Every call of a worker is safe to repeat. That one job is busy is an
+        answer: who has others to speak of comes back to it."""
         try:
             return self._repeat(call)
         finally:
@@ -51,6 +52,8 @@ class Persistence:
         while True:
             try:
                 return call()
+            except JobBusy:
+                raise
             except QueueUnavailable as error:
                 self.trouble = str(error)
                 self._unanswered.setdefault(threading.get_ident(), monotonic())

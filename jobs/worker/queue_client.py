@@ -42,6 +42,10 @@ class WakeUpsAway(Exception):
         self.retry_in = retry_in
 
 
+class JobBusy(QueueUnavailable):
+    """Somebody keeps the row of a job locked. The queue itself answers: what is said of other jobs need not wait."""
+
+
 class Listener(Protocol):
     """Hears that work arrived."""
 
@@ -85,8 +89,11 @@ class QueueClient(Protocol):
         """Seconds until the first scheduled job is due."""
         ...
 
-    def heartbeat(self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None) -> Orders:
-        """`metadata` is what people are shown of this worker."""
+    def heartbeat(
+        self, claims: Collection[ClaimRef], metadata: Mapping[str, Any] | None = None, *, lists_all: bool = True
+    ) -> Orders:
+        """`metadata` is what people are shown of this worker. What it holds and does not list is given to others,
+        unless it says that these may not be all."""
         ...
 
     def report(self, report: Report) -> None: ...

@@ -14,8 +14,7 @@ from jobs.worker.queue_client import QueueClient
 
 logger = logging.getLogger("jobs.worker")
 R = TypeVar("R")
-# Of the time between heartbeats: each one counts against claims that are just being made, which are in no list yet.
-SHARE_OF_INTERVAL = 0.25
+SHARE_OF_INTERVAL = 0.25  # of the time between heartbeats: to renew is to lock all jobs that this worker holds
 
 
 class Renewals:
@@ -53,7 +52,7 @@ class Renewals:
             return True
 
     def _renewed(self) -> set[ClaimRef]:
-        """All that are ours, not only those in question: what a heartbeat does not list counts against it."""
+        """All that are ours, not only those in question: the others are about to expire, too."""
         try:
             return self.persist(self._beat)
         except WorkerNotFound:
@@ -61,5 +60,5 @@ class Renewals:
             return set()
 
     def _beat(self) -> set[ClaimRef]:
-        claims = self.ledger.claims()
-        return set(claims).difference(self.client.heartbeat(claims).lost)
+        claims = self.ledger.claims()  # the clerk may be making others meanwhile: only the heartbeat knows its own turn
+        return set(claims).difference(self.client.heartbeat(claims, lists_all=False).lost)

@@ -11,19 +11,23 @@ from django.test.utils import CaptureQueriesContext
 from psycopg import IsolationLevel
 
 from jobs import lock_waits
-from jobs.db import is_passing
+from jobs.db import Now, is_passing
+from jobs.exceptions import ClaimExpired, JobLocked
 from jobs.handlers.base import Orders, Outcome, Report
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle import finish, hooks
 from jobs.lifecycle.claim import claim
+from jobs.lifecycle.set_limit import Rules, set_limit
 from jobs.models import Job
 from jobs.states import Status
 from jobs.worker import database_client
+from jobs.worker.clerk import Clerk
 from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.ledger import NEVER, Ledger
+from jobs.worker.messages import Asked
 from jobs.worker.options import WorkerTally
-from jobs.worker.queue_client import QueueUnavailable
-from tests.concurrency.threads import Running, scalar
+from jobs.worker.queue_client import JobBusy, QueueUnavailable
+from tests.concurrency.threads import Running, scalar, wait_until
 from tests.factories import events_of, make_job
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -61,13 +65,97 @@ def row_held(job_id: int) -> Iterator[None]:
         holder.join(30)
 
 
-def test_a_report_gives_up_waiting_and_passes_once_the_row_is_free(client):
+def test_a_report_does_not_wait_for_a_row_and_passes_once_it_is_free(client):
     job = make_job()
     held_claim = claim(client.worker)[0].claim
-    with row_held(job.pk), pytest.raises(QueueUnavailable, match="lock timeout"):
+    with row_held(job.pk), pytest.raises(JobBusy, match="keeps the row of job"):
         client.report(Report(held_claim, progress=40))
     client.report(Report(held_claim, progress=50))
     assert Job.objects.get(pk=job.pk).progress == 50
+
+
+def test_an_outcome_whose_row_is_locked_holds_up_no_other_of_its_batch(client):
+    for _ in range(3):
+        make_job()
+    locked, *free = claim(client.worker, limit=9)
+    outcomes = [Outcome.completed(job.claim, {"n": job.id}) for job in (locked, *free)]
+    with row_held(locked.id):
+        refused, *answers = client.finish(outcomes)
+        assert isinstance(refused.refused, JobLocked)
+        assert [answer.status for answer in answers] == [Status.COMPLETED] * len(free)
+    again = client.finish(outcomes)
+    assert [(each.status, each.repeated) for each in again] == [
+        (Status.COMPLETED, False),
+        *[(Status.COMPLETED, True)] * len(free),
+    ]
+
+
+def test_an_outcome_whose_row_is_locked_for_so_long_that_no_beat_could_renew_it_holds_up_no_other(client):
+    for _ in range(2):
+        make_job()
+    locked, free = claim(client.worker, limit=2)
+    Job.objects.filter(pk=locked.id).update(lease_expires_at=Now())
+    with row_held(locked.id):
+        refused, answer = client.finish([Outcome.completed(job.claim) for job in (locked, free)])
+    assert (type(refused.refused), answer.status) == (ClaimExpired, Status.COMPLETED)
+
+
+@pytest.mark.parametrize("expired", [False, True], ids=["its claim holds", "no beat could renew it"])
+def test_a_worker_tells_of_its_other_jobs_while_one_is_locked(client, monkeypatch, expired):
+    """Its clerk answers a question and stores what is told, and comes back to what is said of the locked one."""
+    for _ in range(2):
+        make_job()
+    locked, free = claim(client.worker, limit=2)
+    answers: list[Any] = []
+    finished: list[Any] = []
+    clerk = Clerk(
+        client, Ledger(), reaps_first=False, on_registered=lambda name: None, on_found=lambda found: None,
+        on_finished=finished.extend, on_failure=answers.append,
+    )  # fmt: skip
+    monkeypatch.setattr(client, "register", lambda: client.worker.name)  # as which it has claimed
+    clerk.ledger.add([locked, free], NEVER)
+    if expired:
+        Job.objects.filter(pk=locked.id).update(lease_expires_at=Now())
+    clerk.start()
+    try:
+        with row_held(locked.id):
+            clerk.report(Report(locked.claim, progress=10))
+            clerk.finish([Outcome.completed(locked.claim)])
+            clerk.ask(Asked(1, locked.claim, Report(locked.claim, checkpoint=1)), answers.append)
+            clerk.ask(Asked(2, free.claim, Report(free.claim, checkpoint=2)), answers.append)
+            wait_until(lambda: answers == [None])
+            clerk.finish([Outcome.completed(free.claim)])
+            wait_until(lambda: len(finished) == 1)
+        wait_until(lambda: len(finished) == 2 and len(answers) == 2)
+    finally:
+        clerk.close()
+        clerk.join(30)
+    assert [answer.claim for answer in finished] == [free.claim, locked.claim]
+    assert events_of(locked.claim) == ["enqueued", "claimed", "progressed", "completed"]  # as it was said
+
+
+def test_a_hook_that_takes_its_time_holds_up_no_claim_of_jobs_under_the_same_limit(client):
+    begun, let_go = threading.Event(), threading.Event()
+
+    def waits(job: Job, result: Any) -> None:
+        begun.set()
+        assert let_go.wait(30)
+
+    registry.add(Kind("test.slow", lambda ctx: None, on_complete=waits))
+    try:
+        set_limit("kind", "test.slow", Rules(max_running=5))
+        for _ in range(2):
+            make_job("test.slow")
+        (job,) = claim(client.worker, limit=1)
+        finishing = Running(lambda: finish.finish([Outcome.completed(job.claim)]))
+        assert begun.wait(30)
+        with lock_waits.lock_waits_limited():
+            assert len(claim(client.worker, limit=1)) == 1
+        let_go.set()
+        assert finishing.result()[0].status == Status.COMPLETED
+    finally:
+        let_go.set()
+        registry.remove("test.slow")
 
 
 def test_a_beat_that_finds_a_row_locked_does_not_count_as_a_renewal_of_its_lease(client):
@@ -102,7 +190,7 @@ def test_the_limit_is_the_transactions_own_and_comes_with_its_begin(level: Isola
             inside = limit(), scalar("SHOW transaction_isolation")
     finally:
         connection.connection.isolation_level = None
-    assert inside == ("5s", "repeatable read" if level else "read committed")
+    assert inside == ("1s", "repeatable read" if level else "read committed")
     assert len(said) == 4  # BEGIN with the limit, the two questions, COMMIT
     with transaction.atomic():
         assert limit() == "0"

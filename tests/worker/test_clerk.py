@@ -22,8 +22,10 @@ from jobs.worker import clerk as clerk_module
 from jobs.worker import persistence, renewals
 from jobs.worker.clerk import Clerk, Found
 from jobs.worker.database_client import DatabaseClient
+from jobs.worker.heartbeat import Heartbeat
 from jobs.worker.ledger import Ledger
 from jobs.worker.messages import Asked, Granted
+from jobs.worker.options import WorkerTally
 from jobs.worker.persistence import GivenUp
 from jobs.worker.queue_client import ClaimOrder, QueueUnavailable
 from tests.concurrency.threads import TIMEOUT, Running, wait_until
@@ -70,14 +72,14 @@ class Unsteady(DatabaseClient):
     def next_due_in(self) -> float | None:
         return self.through("next_due_in", super().next_due_in)
 
-    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None) -> Orders:
-        return self.through("heartbeat", lambda: self.renew(claims))
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None, *, lists_all: bool = True) -> Orders:
+        return self.through("heartbeat", lambda: self.renew(claims, lists_all))
 
-    def renew(self, claims: Collection[ClaimRef]) -> Orders:
+    def renew(self, claims: Collection[ClaimRef], lists_all: bool) -> Orders:
         if self.skips:
             self.skips -= 1
             return Orders()
-        return DatabaseClient.heartbeat(self, claims)
+        return DatabaseClient.heartbeat(self, claims, lists_all=lists_all)
 
     def report(self, report_: Report) -> None:
         return self.through("report", lambda: DatabaseClient.report(self, report_))
@@ -287,6 +289,27 @@ def test_a_claim_whose_answer_was_lost_is_repeated_and_takes_no_more(office: Off
     assert (job.id, queue.calls) == (first.pk, ["claim"] * 3)
     assert reload(second).status == Status.PENDING
     assert events_of(first) == ["enqueued", "claimed"]
+
+
+def test_a_claim_whose_answer_is_long_in_coming_is_not_taken_for_one_that_nobody_knows(
+    office: Office, queue: Unsteady, monkeypatch: pytest.MonkeyPatch
+):
+    """Beats go by connections of their own: some may overtake it."""
+    make_job()
+    pulse = Heartbeat(queue, office.ledger, lambda orders: None, WorkerTally())
+    claim = DatabaseClient.claim
+
+    def slow(client: DatabaseClient, order: ClaimOrder) -> list[ClaimedJob]:
+        jobs = claim(client, order)
+        for _ in range(3):
+            pulse.beat()
+        reap_once()
+        return jobs
+
+    monkeypatch.setattr(DatabaseClient, "claim", slow)
+    (job,) = office.claimed()
+    assert reload(job.id).status == Status.RUNNING
+    assert office.told(Outcome.completed(job.claim)) == [Status.COMPLETED]
 
 
 # Outcomes

@@ -131,9 +131,9 @@ class Fragile(DatabaseClient):
         self.meet_problem("register")
         return super().register()
 
-    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None) -> Orders:
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None, **more: Any) -> Orders:
         self.meet_problem("heartbeat")
-        orders = super().heartbeat(claims)
+        orders = super().heartbeat(claims, **more)
         self.beats += 1
         return orders
 

@@ -32,3 +32,13 @@ def test_a_beat_that_was_under_way_does_not_bring_back_what_was_dropped_meanwhil
     ledger.renewed([job.claim], 120.0)
     assert ledger.claims() == []
     assert ledger.lease_ends_at(job) < 0  # long ago on any clock
+
+
+def test_while_a_claim_is_being_made_its_list_may_not_be_all():
+    job = a_claimed_job()
+    ledger = Ledger()
+    assert ledger.listed() == ([], True)
+    with ledger.claiming():
+        assert ledger.listed() == ([], False)
+        ledger.add([job], 1.0)
+    assert ledger.listed() == ([job.claim], True)

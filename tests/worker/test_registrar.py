@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs.handlers.base import Answer, Outcome
+from jobs.handlers.base import Answer, ClaimRef, Outcome
 from jobs.states import Status
+from jobs.worker import registrar
 from jobs.worker.registrar import Registrar
 from tests.concurrency.threads import wait_until
 from tests.handlers.reporter import a_claimed_job
@@ -27,17 +28,21 @@ class Office:
         self.open = threading.Event()
         self.hung_up = threading.Event()
         self.error: Exception | None = None
+        self.locked: set[ClaimRef] = set()
         client: Any = SimpleNamespace(
             answers_several_at_once=at_once, rest=lambda: None, hang_up=lambda: self.hung_up.set()
         )
         self.registrar = Registrar(client, self.hand_in, self.answered.extend, self.failures.append)
 
-    def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
+    def hand_in(self, outcomes: Sequence[Outcome], locked: list[Outcome] | None = None) -> list[Answer]:
         self.calls.append(list(outcomes))
         self.threads.add(threading.current_thread())
         assert self.open.wait(SHORT)
         if self.error:
             raise self.error
+        if locked is not None:
+            locked += [outcome for outcome in outcomes if outcome.claim in self.locked]
+            outcomes = [outcome for outcome in outcomes if outcome.claim not in self.locked]
         return [Answer(outcome.claim, Status.COMPLETED) for outcome in outcomes]
 
 
@@ -57,6 +62,32 @@ def test_what_comes_while_it_is_busy_goes_together_and_nothing_is_left_when_it_e
     assert [answer.claim for answer in office.answered] == [outcome.claim for outcome in outcomes]
     assert office.threads == {office.registrar}
     assert office.hung_up.is_set()
+
+
+def test_what_is_locked_is_told_later_by_itself_and_holds_up_no_other(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(registrar, "LOCKED_AGAIN", 0.05)
+    office, (locked, other, later) = Office(), [an_outcome() for _ in range(3)]
+    office.locked.add(locked.claim)
+    office.open.set()
+    office.registrar.finish([locked, other])
+    wait_until(lambda: office.calls.count([locked]) > 1)
+    office.registrar.finish([later])
+    wait_until(lambda: len(office.answered) == 2)
+    assert [answer.claim for answer in office.answered] == [other.claim, later.claim]
+    office.locked.clear()
+    wait_until(lambda: len(office.answered) == 3)
+    office.registrar.end()
+    assert all(locked not in call for call in office.calls[1:] if len(call) > 1)
+
+
+def test_what_is_locked_when_it_ends_is_waited_for():
+    office, locked = Office(), an_outcome()
+    office.locked.add(locked.claim)
+    office.open.set()
+    office.registrar.finish([locked])
+    wait_until(lambda: bool(office.calls))
+    office.registrar.end()  # then it is handed in without being set aside
+    assert [answer.claim for answer in office.answered] == [locked.claim]
 
 
 def test_where_the_queue_answers_one_by_one_it_is_done_on_the_spot():

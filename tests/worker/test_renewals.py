@@ -25,7 +25,8 @@ class Queue:
         self.lost, self.gone = lost, gone
         self.beats: list[Collection[ClaimRef]] = []
 
-    def heartbeat(self, claims: Collection[ClaimRef]) -> Orders:
+    def heartbeat(self, claims: Collection[ClaimRef], *, lists_all: bool) -> Orders:
+        assert not lists_all  # the clerk may be claiming more
         self.beats.append(claims)
         if self.gone:
             raise WorkerNotFound(worker_id=1)

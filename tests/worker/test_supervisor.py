@@ -430,8 +430,8 @@ class Commanding(DatabaseClient):
 
     orders: Callable[[Collection[ClaimRef]], Orders]
 
-    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None) -> Orders:
-        super().heartbeat(claims)
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None, **more: Any) -> Orders:
+        super().heartbeat(claims, **more)
         return self.orders(claims)
 
 
@@ -528,10 +528,10 @@ class Unheard(DatabaseClient):
 
     gate: Path
 
-    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None) -> Orders:
+    def heartbeat(self, claims: Collection[ClaimRef], metadata: Any = None, **more: Any) -> Orders:
         if not self.gate.exists():
             raise QueueUnavailable("no beat gets through")
-        return super().heartbeat(claims)
+        return super().heartbeat(claims, **more)
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ def heartbeat(request: HttpRequest, sent: schemas.Beat) -> Any:
         capabilities=None if sent.capabilities is None else check_facts("capabilities", sent.capabilities),
         metadata=None if said.metadata is None else check_facts("metadata", said.metadata),
         version=said.version or None,
+        lists_all=said.lists_all,
     )
     refused = report_all(worker, [each for each in reports if each.claim not in orders.lost])
     lost = tuple(claim for claim, error in refused if isinstance(error, ClaimLost))

@@ -127,6 +127,9 @@ class Beat(Schema):
     """Claims that are held and not listed are given to others after two beats. What else is left out stays as it is."""
 
     claims: list[ClaimName] = Field([], description="All that the worker holds: their leases are renewed.")
+    lists_all: StrictBool = Field(
+        True, description="False while it awaits the answer to a claim: then no beat counts against what is not listed."
+    )
     version: StrictStr = ""
     metadata: dict[str, Any] | None = Field(None, description="What people are shown; at most 10 KB as JSON.")
     capabilities: dict[str, Any] | None = Field(None, description="At most 10 KB as JSON.")
