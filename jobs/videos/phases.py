@@ -14,8 +14,8 @@ from jobs.videos.transcoding.disk import size_of
 from jobs.videos.transcoding.manifest import Manifest
 from jobs.videos.transcoding.master_playlist import facts_of
 from jobs.videos.transcoding.probe import probe
-from jobs.videos.transcoding.source import Source
 from jobs.videos.transcoding.task import Task
+from jobs.videos.transcoding.told import SOURCE, believed
 
 
 def probed(ctx: Context, asked: Payload) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def finalized(ctx: Context, asked: Payload) -> dict[str, Any]:
 
 
 def build_of(ctx: Context, asked: Payload) -> Build:
-    source = Source.from_json(ctx.phase_result("probe"))
+    source = believed(SOURCE, ctx.phase_result("probe"))
     task = Task(source, local(ctx, asked.source), asked.source, ctx.workdir, ctx.claim_id.hex, ctx.run)
     carry = Carry(version_folder(asked.video, asked.carry.version), asked.carry.qualities) if asked.carry else None
     others = Splitting(ctx, asked.video, task) if is_split(asked.split, source.duration) else None

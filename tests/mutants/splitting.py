@@ -6,6 +6,7 @@ SPLITTING, PART = "jobs/videos/split/splitting.py", "jobs/videos/split/part.py"
 COLLECT, QUALITIES = "jobs/videos/lifecycle/collect.py", "jobs/selectors/qualities.py"
 ENCODING, PUBLISH = "jobs/videos/transcoding/encoding.py", "jobs/videos/lifecycle/publish.py"
 REACH = "jobs/videos/lifecycle/reach.py"
+TOLD, ENCODERS = "jobs/videos/transcoding/told.py", "jobs/videos/transcoding/encoders.py"
 IN_ADMIN = ("tests/videos/test_admin.py::test_while_others_encode_its_parts_a_video_is_as_far_as_its_qualities",)
 ADDED = ("tests/selectors/test_qualities.py",)
 
@@ -26,6 +27,8 @@ ONCE = split("a_source_that_lies_elsewhere_is_copied_once_for_all_of_its_parts")
 BOUND = split("a_chunk_reads_no_source_but_that_of_the_video_it_was_spawned_for")
 WHERE = split("a_part_is_looked_for_in_a_folder_of_its_own_and_nowhere_else")
 DECIDES = split("the_order_decides_or_else_the_setting")
+LEFT = split("what_an_earlier_attempt_elsewhere_has_left_is_not_believed_blindly")
+SPAWNED, ARGUMENTS = ("tests/videos/test_part.py",), ("tests/videos/test_commands.py",)
 
 MUTANTS = [
     Mutant("split: any file is a chunk", SPLITTING, "encoding.store.find(chunk) is not None", "True", AGAIN),
@@ -41,6 +44,18 @@ MUTANTS = [
     Mutant("split: two ffmpegs are mixed", ENCODING, "not encoding.can_encode and encoding.missing()", "False", ANEW),
     Mutant("split: a copy for each", "jobs/videos/phases.py", "ctx.workdir_of(part.job)", "ctx.scratch", ONCE),
     Mutant("split: the source of any video", REACH, "not is_wanted(claim.job_id, asked)", "False", BOUND),
+    Mutant("part: a quality that brings arguments", TOLD, "crf=whole(0, 51)", "crf=Codec(str, str)", SPAWNED),
+    Mutant("part: any number", TOLD, "is_whole(value) and least <= value <= most", "is_whole(value)", SPAWNED),
+    Mutant("part: any demuxer", TOLD, "demuxer=among(sorted(DEMUXERS))", "demuxer=WORDS", SPAWNED),
+    Mutant("part: any name in a path", TOLD, "name=QUALITY", "name=WORDS", SPAWNED),
+    Mutant(
+        "part: words make arguments",
+        ENCODERS,
+        'return ["-c:v", self.name, *quality, *self.closed, *rates, *groups]',
+        'return " ".join(["-c:v", self.name, *quality, *self.closed, *rates, *groups]).split()',
+        ARGUMENTS,
+    ),
+    Mutant("split: any pins", SPLITTING, 'believed(PINNED, known["pinned"])', 'Pinned(**known["pinned"])', LEFT),
     Mutant("split: the setting decides alone", SPLITTING, "asked if asked is not None else 0", "0", DECIDES),
     Mutant("collect: parts that are waited for", COLLECT, " | still_wanted(video_id) if parts", " if parts", CANCEL),
     Mutant("collect: parts stay", COLLECT, "[part_folder(video_id, name) for name in idle]", "[]", CANCEL),

@@ -1,14 +1,16 @@
 """The command lines of ffmpeg, and the encoders behind them."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from jobs.videos.transcoding import commands
 from jobs.videos.transcoding.chunks import Chunk
-from jobs.videos.transcoding.encoders import CPU, HARDWARE, gop_of, usable_encoders
+from jobs.videos.transcoding.encoders import CPU, ENCODERS, HARDWARE, gop_of, usable_encoders
 from jobs.videos.transcoding.ladder import Rung
 from jobs.videos.transcoding.source import AudioStream, Source, VideoStream
 
@@ -126,6 +128,15 @@ def test_segments_are_named_without_their_folder():
     argv = commands.join_chunks("ffmpeg", Path("/folder/100%/chunks.txt"), 6.0)
     assert after(argv, "-hls_segment_filename") == "segment_%05d.m4s"
     assert argv[-1] == "playlist.m3u8"
+
+
+@pytest.mark.parametrize("encoder", ENCODERS, ids=lambda encoder: encoder.name)
+def test_what_a_quality_says_is_one_argument_each(encoder):
+    spoiled: dict[str, Any] = {"crf": "23 -f null -", "level": "31 -y"}
+    rung = replace(RUNG, **spoiled)
+    argv = encoder.arguments(rung, 60)
+    assert [after(argv, each) for each in ("-level:v", "-g")] == ["31 -y", "60"]
+    assert {"-f", "-y"}.isdisjoint(argv)
 
 
 def test_the_thumbnail_shows_all_of_the_picture_as_players_do():

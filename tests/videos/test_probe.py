@@ -10,6 +10,7 @@ import pytest
 from jobs.handlers.commands import Commands
 from jobs.videos.transcoding.probe import probe
 from jobs.videos.transcoding.source import AudioStream, Source, VideoStream
+from jobs.videos.transcoding.told import SOURCE, believed
 from tests.videos import bad_sources, sources
 
 run = Commands(lambda: None).run
@@ -41,7 +42,7 @@ def test_everything_about_a_source(folder):
 
 def test_the_facts_pass_through_json(folder):
     found = look_at(sources.film(folder))
-    assert Source.from_json(found.as_json()) == found
+    assert believed(SOURCE, found.as_json()) == found
 
 
 def test_a_relative_path(folder, monkeypatch):

@@ -13,7 +13,7 @@ from jobs.handlers.ffmpeg import find_ffmpeg
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.spawn import spawn
-from jobs.models import Job, WebhookDelivery
+from jobs.models import Job, PhaseProgress, WebhookDelivery
 from jobs.selectors.qualities import qualities_of
 from jobs.states import Hold, QualityStatus, Status
 from jobs.testing import drain
@@ -144,6 +144,25 @@ def test_a_part_that_is_damaged_or_gone_is_made_again_and_no_other(video: Video,
     assert job_of(video).status == Status.COMPLETED, job_of(video).last_error
     assert [part.subject for part in parts()[PARTS:]] == ["twelve: 360p, 1 of 2"]
     assert files_of(media, video)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"facts": {"demuxer": "concat"}}, "demuxer must be one of asf, avi, "),
+        ({"pinned": {"segments": "1 -y"}}, "segments must be a whole number"),
+    ],
+)
+def test_what_an_earlier_attempt_elsewhere_has_left_is_not_believed_blindly(video: Video, change, said: str):
+    drain(max_jobs=1 + PARTS)
+    job, probed = job_of(video), PhaseProgress.objects.get(job=video.job_id, name="probe")
+    PhaseProgress.objects.filter(pk=probed.pk).update(result=probed.result | change.get("facts", {}))
+    assert job.checkpoint
+    pinned = job.checkpoint["pinned"] | change.get("pinned", {})
+    Job.objects.filter(pk=job.pk).update(checkpoint={"pinned": pinned})
+    drain(raise_errors=False)
+    assert (job_of(video).status, job_of(video).attempt) == (Status.FAILED, 1)
+    assert said in job_of(video).last_error
 
 
 def test_what_nobody_can_make_fails_its_quality_as_without_others(video: Video, settings: LazySettings, tmp_path: Path):

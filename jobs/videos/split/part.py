@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.handlers.context import Context
+from jobs.sanitise import MAX_INTEGER
 from jobs.videos.names import part_folder, version_of
 from jobs.videos.payload import NotAnOrder, Payload
 from jobs.videos.transcoding.chunks import Chunk
@@ -16,6 +17,8 @@ from jobs.videos.transcoding.rendition import Encoding
 from jobs.videos.transcoding.reporting import PartReporter
 from jobs.videos.transcoding.source import Source
 from jobs.videos.transcoding.task import Pinned, Task
+from jobs.videos.transcoding.told import CHUNK, PINNED, RUNG, SOURCE, whole
+from jobs.wire.shapes import TEXT, Record, WrongShape
 
 
 @dataclass(frozen=True)
@@ -36,26 +39,30 @@ class Part:
 
     @classmethod
     def read(cls, payload: dict[str, Any]) -> "Part":
-        own = Payload.read(payload.get("video"), payload.get("source"))
+        """Anybody who may spawn can write one: nothing of it reaches ffmpeg that an honest one could not say."""
+        Payload.read(payload.get("video"), payload.get("source"))
         try:
-            return cls(
-                video=own.video,
-                source=own.source,
-                job=int(payload["job"]),
-                facts=Source.from_json(payload["facts"]),
-                rung=Rung(**payload["rung"]),
-                chunk=Chunk(**payload["chunk"]),
-                pinned=Pinned(**payload["pinned"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise NotAnOrder(why=f"{type(error).__name__}: {error}") from error
+            return PART.decode(payload)
+        except WrongShape as error:
+            raise NotAnOrder(why=str(error).rstrip(".")) from error
 
     @property
     def encoder(self) -> Encoder:
         found = find_encoder(self.pinned.encoder)
-        if found is None:
-            raise NotAnOrder(why=f"there is no encoder {self.pinned.encoder!r}")
+        assert found is not None
         return found
+
+
+PART = Record(
+    Part,
+    video=whole(1, MAX_INTEGER - 1),
+    source=TEXT,
+    job=whole(1, MAX_INTEGER - 1),
+    facts=SOURCE,
+    rung=RUNG,
+    chunk=CHUNK,
+    pinned=PINNED,
+)
 
 
 def encode_part(ctx: Context, part: Part, path: Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from jobs.videos.transcoding.ladder import Rung
 from jobs.videos.transcoding.rendition import Encoding
 from jobs.videos.transcoding.reporting import ProgressReporter
 from jobs.videos.transcoding.task import Pinned, Task
+from jobs.videos.transcoding.told import PINNED, believed
 
 MOST_ORDERS = 3  # of one chunk, where what came was not as it should be
 AT_ONCE = 100  # jobs that are spawned by one call
@@ -50,7 +51,7 @@ class Splitting:
     def pinned(self, task: Task) -> Pinned:
         """What the first attempt had at hand, stored before the first chunk is ordered: later ones keep to it."""
         known = self.ctx.last_checkpoint
-        pinned = Pinned(**known["pinned"]) if isinstance(known, dict) and "pinned" in known else None
+        pinned = believed(PINNED, known["pinned"]) if isinstance(known, dict) and "pinned" in known else None
         encoder = find_encoder(pinned.encoder) if pinned else None
         if pinned and encoder and (pinned.ffmpeg == task.ffmpeg_version or self.has_begun()):
             self.encoders = [encoder, *(other for other in self.encoders if other != encoder)]

@@ -16,7 +16,7 @@ class Encoder:
     """An H.264 encoder of ffmpeg."""
 
     name: str
-    quality: Sequence[str]  # {crf} and {usual}, kb/s, are filled in
+    quality: Sequence[str]  # arguments; {crf} and {usual}, kb/s, are filled in
     closed: Sequence[str] = ()  # what makes every group of pictures stand alone, and all headers alike
     device: Sequence[str] = ()  # before the input
     upload: str = ""  # the filter that brings pictures to the card
@@ -27,36 +27,41 @@ class Encoder:
         return self.name != CPU.name
 
     def arguments(self, rung: Rung, gop: int) -> list[str]:
-        rates = [f"-maxrate {rung.maxrate}k", f"-bufsize {2 * rung.maxrate}k", f"-level:v {rung.level}"]
-        groups = [f"-g {gop}", f"-keyint_min {gop}", "-profile:v high"]
+        """Each of them a value of its own: whatever is in one, it becomes no other."""
+        rates = ["-maxrate", f"{rung.maxrate}k", "-bufsize", f"{2 * rung.maxrate}k", "-level:v", str(rung.level)]
+        groups = ["-g", str(gop), "-keyint_min", str(gop), "-profile:v", "high"]
         quality = [each.format(crf=rung.crf, usual=rung.maxrate * 3 // 4) for each in self.quality]
-        return " ".join(["-c:v", self.name, *quality, *self.closed, *rates, *groups]).split()
+        return ["-c:v", self.name, *quality, *self.closed, *rates, *groups]
 
 
 CPU = Encoder(
     "libx264",
-    quality=["-preset veryfast", "-crf {crf}"],
-    closed=["-sc_threshold 0", "-x264-params open_gop=0:stitchable=1"],
+    quality=["-preset", "veryfast", "-crf", "{crf}"],
+    closed=["-sc_threshold", "0", "-x264-params", "open_gop=0:stitchable=1"],
 )
 HARDWARE = (
     Encoder(
         "h264_nvenc",
-        quality=["-preset p5", "-rc vbr", "-cq {crf}", "-b:v 0"],
-        closed=["-no-scenecut 1", "-forced-idr 1"],
+        quality=["-preset", "p5", "-rc", "vbr", "-cq", "{crf}", "-b:v", "0"],
+        closed=["-no-scenecut", "1", "-forced-idr", "1"],
     ),
     Encoder(
         "h264_qsv",
-        quality=[
-            "-global_quality {crf}",
-            "-b:v {usual}k",
-        ],  # a target below the limit, or its own default may lie above
-        closed=["-idr_interval 0"],
+        # A target below the limit, or its own default may lie above.
+        quality=["-global_quality", "{crf}", "-b:v", "{usual}k"],
+        closed=["-idr_interval", "0"],
         pixels="nv12",
     ),
     Encoder(
-        "h264_vaapi", quality=["-qp {crf}"], closed=["-idr_interval 0"], device=VAAPI, upload="hwupload", pixels="nv12"
+        "h264_vaapi",
+        quality=["-qp", "{crf}"],
+        closed=["-idr_interval", "0"],
+        device=VAAPI,
+        upload="hwupload",
+        pixels="nv12",
     ),
 )
+ENCODERS = (*HARDWARE, CPU)
 
 
 def usable_encoders() -> list[Encoder]:
@@ -73,11 +78,11 @@ def pinned_encoders() -> list[Encoder]:
 
 
 def find_encoder(name: str) -> Encoder | None:
-    return next((encoder for encoder in (*HARDWARE, CPU) if encoder.name == name), None)
+    return next((encoder for encoder in ENCODERS if encoder.name == name), None)
 
 
 def named_encoders(names: str) -> list[Encoder]:
-    known = {encoder.name: encoder for encoder in (*HARDWARE, CPU)}
+    known = {encoder.name: encoder for encoder in ENCODERS}
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     for name in wanted:
         if name not in known:

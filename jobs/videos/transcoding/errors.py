@@ -7,6 +7,10 @@ class Refused(Fatal):
     """The source cannot be transcoded: {why}"""
 
 
+class NotBelieved(Fatal):
+    """What an earlier step tells of the video cannot be right: {why}"""
+
+
 class EncoderFailed(JobyardError):
     """The encoder {encoder} cannot do it here: {why}"""
 

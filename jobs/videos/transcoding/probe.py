@@ -14,6 +14,7 @@ from jobs.handlers.commands import Argument, Run
 from jobs.videos.transcoding.confined import confinement, environment_of_python
 from jobs.videos.transcoding.errors import Refused
 from jobs.videos.transcoding.source import Source
+from jobs.videos.transcoding.told import SOURCE, believed
 
 CHILD = "jobs.videos.transcoding.probe_child"
 
@@ -53,7 +54,7 @@ def probe(path: Path, run: Run, limits: Limits = LIMITS) -> Source:
         raise Refused(why=answer["refused"])
     if "errno" in answer:
         raise OSError(answer["errno"], os.strerror(answer["errno"]), str(path))
-    return Source.from_json(answer["source"])
+    return believed(SOURCE, answer["source"])
 
 
 def ask_child(path: Path, run: Run, limits: Limits) -> dict[str, Any]:

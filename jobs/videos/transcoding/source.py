@@ -43,9 +43,3 @@ class Source:
         data = asdict(self)
         data["video"]["frame_rate"] = str(self.video.frame_rate)
         return data
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Source":
-        video = {**data["video"], "frame_rate": Fraction(data["video"]["frame_rate"])}
-        audio = AudioStream(**data["audio"]) if data["audio"] else None
-        return cls(**{**data, "video": VideoStream(**video), "audio": audio})

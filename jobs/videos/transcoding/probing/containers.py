@@ -25,6 +25,7 @@ MAGIC = {
     b"\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02\x01\x01": "mxf",
     b"\x00\x00\x01\xba": "mpeg",
 }
+DEMUXERS = frozenset({*MAGIC.values(), "mov", "avi", "mpegts"})  # nothing else is opened
 TS_PACKETS = (188, 192, 204)  # plain, with a time code as cameras and Blu-rays have it, with error correction
 TS_RUN = 5  # packets in a row that begin with TS_SYNC
 TS_SYNC = 0x47
