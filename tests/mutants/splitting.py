@@ -6,6 +6,8 @@ SPLITTING, PART = "jobs/videos/split/splitting.py", "jobs/videos/split/part.py"
 COLLECT, QUALITIES = "jobs/videos/lifecycle/collect.py", "jobs/selectors/qualities.py"
 ENCODING, PUBLISH = "jobs/videos/transcoding/encoding.py", "jobs/videos/lifecycle/publish.py"
 REACH = "jobs/videos/lifecycle/reach.py"
+HANDED, FRAMES = "jobs/videos/split/handed_over.py", "jobs/videos/transcoding/probing/frames.py"
+COMMANDS = "jobs/videos/transcoding/commands.py"
 TOLD, ENCODERS = "jobs/videos/transcoding/told.py", "jobs/videos/transcoding/encoders.py"
 IN_ADMIN = ("tests/videos/test_admin.py::test_while_others_encode_its_parts_a_video_is_as_far_as_its_qualities",)
 ADDED = ("tests/selectors/test_qualities.py",)
@@ -28,10 +30,16 @@ BOUND = split("a_chunk_reads_no_source_but_that_of_the_video_it_was_spawned_for"
 WHERE = split("a_part_is_looked_for_in_a_folder_of_its_own_and_nowhere_else")
 DECIDES = split("the_order_decides_or_else_the_setting")
 LEFT = split("what_an_earlier_attempt_elsewhere_has_left_is_not_believed_blindly")
+TAKEN = ("tests/videos/test_handed_over.py",)
 SPAWNED, ARGUMENTS = ("tests/videos/test_part.py",), ("tests/videos/test_commands.py",)
 
 MUTANTS = [
-    Mutant("split: any file is a chunk", SPLITTING, "encoding.store.find(chunk) is not None", "True", AGAIN),
+    Mutant("split: any file is a chunk", HANDED, "frames is None or frames != counted(ctx, path)", "False", TAKEN),
+    Mutant("split: its worker's word for its frames", HANDED, " or frames != counted(ctx, path)", "", TAKEN),
+    Mutant("split: a chunk of any length", HANDED, " or not chunk.may_have(frames)", "", TAKEN),
+    Mutant("split: all that is in the folder", HANDED, "ChunkStore(Path(place), ", "ChunkStore(store.folder, ", TAKEN),
+    Mutant("split: whatever libav takes for an MP4", FRAMES, 'if kinds_in(path)[:1] != ["ftyp"]:', "if False:", TAKEN),
+    Mutant("split: ffmpeg guesses", COMMANDS, '"-format_whitelist", "concat,mov", ', "", ARGUMENTS),
     Mutant("split: any folder", SPLITTING, " and folder == part_folder(video, name)", "", WHERE),
     Mutant("split: anybody's chunk", SPLITTING, "job_of_version(name) == child.id", "job_of_version(name)", WHERE),
     Mutant("split: what is gone stays gone", SPLITTING, "range(MOST_ORDERS)", "range(1)", AGAIN),

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.videos.transcoding.chunks import Chunk, ChunkStore, fingerprint, frames_in, plan_chunks
+from jobs.videos.transcoding.chunks import Chunk, ChunkStore, fingerprint, plan_chunks
+from jobs.videos.transcoding.probing.frames import frames_in
 from tests.videos import sources
 
 CHUNK = Chunk(3, 0, 60, False)

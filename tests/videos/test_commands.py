@@ -130,6 +130,13 @@ def test_segments_are_named_without_their_folder():
     assert argv[-1] == "playlist.m3u8"
 
 
+def test_what_is_joined_is_mp4_or_nothing():
+    """ffmpeg itself guesses what each chunk is."""
+    argv = commands.join_chunks("ffmpeg", Path("/folder/chunks.txt"), 6.0)
+    assert after(argv, "-format_whitelist") == "concat,mov"
+    assert argv.index("-format_whitelist") < argv.index("-i")
+
+
 @pytest.mark.parametrize("encoder", ENCODERS, ids=lambda encoder: encoder.name)
 def test_what_a_quality_says_is_one_argument_each(encoder):
     spoiled: dict[str, Any] = {"crf": "23 -f null -", "level": "31 -y"}

@@ -14,7 +14,7 @@ from jobs.exceptions import Cancelled
 from jobs.handlers.commands import Commands
 from jobs.videos.transcoding import encoding as encoding_module
 from jobs.videos.transcoding import ladder as ladder_module
-from jobs.videos.transcoding.chunks import Chunk, frames_in
+from jobs.videos.transcoding.chunks import Chunk
 from jobs.videos.transcoding.disk import estimate, require_room
 from jobs.videos.transcoding.encoders import CPU
 from jobs.videos.transcoding.encoding import Encoded, encode_all, parallel
@@ -22,6 +22,7 @@ from jobs.videos.transcoding.errors import DiskFull, Refused
 from jobs.videos.transcoding.ladder import Ladder, Rung, ladder_for
 from jobs.videos.transcoding.manifest import Rendition
 from jobs.videos.transcoding.probe import probe
+from jobs.videos.transcoding.probing.frames import frames_in
 from jobs.videos.transcoding.progress import Stalled
 from jobs.videos.transcoding.rendition import Advance, Encoding
 from jobs.videos.transcoding.task import Task

@@ -1,5 +1,6 @@
 """A video that several workers encode: the same version as by one, whatever becomes of its parts."""
 
+import json
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import UUID
@@ -10,6 +11,7 @@ from django.core.files.storage import InMemoryStorage
 
 from jobs.handlers.base import Child, ClaimRef, Spawn
 from jobs.handlers.ffmpeg import find_ffmpeg
+from jobs.handlers.files import write_whole
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.spawn import spawn
@@ -26,10 +28,13 @@ from jobs.videos.names import version_folder
 from jobs.videos.selectors import library
 from jobs.videos.shown.live import live_state
 from jobs.videos.split.splitting import folder_of_part, is_split
+from jobs.videos.transcoding.chunks import sha256_of
 from tests.factories import claimed, reload
 from tests.videos import sources
+from tests.videos.bad_sources import write_concat_script
 from tests.videos.checker import check
 from tests.videos.library import stored_files
+from tests.videos.watching import watched
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
@@ -142,6 +147,22 @@ def test_a_part_that_is_damaged_or_gone_is_made_again_and_no_other(video: Video,
         file.write_bytes(content)
     drain()
     assert job_of(video).status == Status.COMPLETED, job_of(video).last_error
+    assert [part.subject for part in parts()[PARTS:]] == ["twelve: 360p, 1 of 2"]
+    assert files_of(media, video)
+
+
+def test_a_part_that_is_a_script_is_made_again_and_what_it_names_stays_closed(video: Video, media: Path, source: Path):
+    """Its worker has written the hash to it, and a right one."""
+    drain(max_jobs=1 + PARTS)
+    file, secret = stored(media, parts()[2]), media / "secret.mp4"
+    secret.write_bytes(source.read_bytes())
+    note = json.loads(file.with_suffix(".json").read_text())
+    file.unlink()
+    write_concat_script(file, "../" * 30 + str(secret.relative_to("/")))
+    write_whole(file.with_suffix(".json"), json.dumps(note | {"sha256": sha256_of(file)}))
+    with watched(secret) as watch:
+        drain()
+        assert not watch.was_opened
     assert [part.subject for part in parts()[PARTS:]] == ["twelve: 360p, 1 of 2"]
     assert files_of(media, video)
 

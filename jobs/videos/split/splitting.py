@@ -1,7 +1,8 @@
 """The job that wants the whole video: it has its chunks encoded by others, and fetches them when they have ended.
 
-Nothing is taken on trust: a chunk is used if its hash and its mark are right. One that is gone or damaged is ordered
-again. One that nobody could make is left to this job, which makes it, or fails with it, as it does without others.
+Nothing is taken on trust: a chunk is used if its hash and its mark are right, and it is what `handed_over` wants. One
+that is gone or damaged is ordered again. One that nobody could make is left to this job, which makes it, or fails with
+it, as it does without others.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from jobs.handlers.context import Context
 from jobs.states import Accelerator
 from jobs.videos.names import job_of_version, part_folder
 from jobs.videos.payload import CHUNK
+from jobs.videos.split.handed_over import fetch_chunk
 from jobs.videos.split.part import Part
 from jobs.videos.transcoding.chunks import Chunk
 from jobs.videos.transcoding.encoders import Encoder, find_encoder, pinned_encoders
@@ -104,13 +106,7 @@ class Splitting:
 
     def fetched(self, encoding: Encoding, chunk: Chunk, child: Child) -> bool:
         folder = folder_of_part(self.video, child)
-        if folder is None:
-            return False
-        try:
-            self.ctx.files.fetch_folder(folder, encoding.store.folder)
-        except FileNotFoundError:
-            return False
-        return encoding.store.find(chunk) is not None
+        return folder is not None and fetch_chunk(self.ctx, folder, encoding.store, chunk)
 
     def order(self, encoding: Encoding, chunk: Chunk, number: int) -> Spawn:
         rung, of = encoding.rung, len(encoding.plan)

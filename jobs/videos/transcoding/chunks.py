@@ -5,8 +5,6 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import av
-
 from jobs.handlers.files import flush, write_whole
 
 
@@ -16,6 +14,10 @@ class Chunk:
     first_frame: int
     frames: int  # of the last one: as many as the probe let expect
     is_last: bool
+
+    def may_have(self, frames: int) -> bool:
+        """The last one ends where the source ends, which nobody knows beforehand."""
+        return frames > 0 if self.is_last else frames == self.frames
 
 
 def plan_chunks(frames: int, segment_frames: int, segments: int) -> list[Chunk]:
@@ -90,12 +92,3 @@ def fingerprint(*parts: object) -> str:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def frames_in(path: Path) -> int:
-    """Counted, not believed: a full disk or a killed encoder leaves files that look finished."""
-    try:
-        with av.open(str(path), format="mp4") as container:
-            return sum(1 for packet in container.demux(video=0) if packet.size)
-    except (av.FFmpegError, OSError, IndexError):
-        return 0

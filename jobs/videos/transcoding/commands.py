@@ -92,7 +92,8 @@ def join_chunks(ffmpeg: str, listing: Path, segment_seconds: float) -> Command:
     """Chunks into segments in the current directory, not a bit encoded anew."""
     return [
         *program(ffmpeg), "-xerror", "-f", "concat", "-safe", "0", "-protocol_whitelist", "file",
-        "-i", f"file:{listing}", "-map", "0:v:0", "-c", "copy", *hls(segment_seconds),
+        "-format_whitelist", "concat,mov", "-i", f"file:{listing}", "-map", "0:v:0", "-c", "copy",
+        *hls(segment_seconds),
     ]  # fmt: skip
 
 

@@ -57,8 +57,13 @@ def probe(path: Path, run: Run, limits: Limits = LIMITS) -> Source:
     return believed(SOURCE, answer["source"])
 
 
-def ask_child(path: Path, run: Run, limits: Limits) -> dict[str, Any]:
-    argv: list[Argument] = [sys.executable, "-m", CHILD, *limits.as_options(), "--", path]
+def count_frames(path: Path, run: Run, limits: Limits = LIMITS) -> int:
+    """Of a chunk that another worker made; 0 where it is no whole MP4."""
+    return int(ask_child(path, run, limits, "--count-frames")["frames"])
+
+
+def ask_child(path: Path, run: Run, limits: Limits, *options: str) -> dict[str, Any]:
+    argv: list[Argument] = [sys.executable, "-m", CHILD, *limits.as_options(), *options, "--", path]
     try:
         said = run(argv, timeout=limits.seconds, env=environment_of_python(), confinement=confinement())
     except CommandTimedOut as error:

@@ -1,7 +1,8 @@
 """Looks at one file that nobody has looked at before, in a process that can do little harm.
 
 `python -m jobs.videos.transcoding.probe_child FILE` prints one JSON document: {"source": facts}, {"refused": sentence},
-or {"errno": number} where the disk failed, not the file. It needs neither Django nor a database.
+or {"errno": number} where the disk failed, not the file. With `--count-frames` it prints {"frames": number} of a chunk.
+It needs neither Django nor a database.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import resource
 import sys
 from errno import EIO
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import av
@@ -20,6 +22,7 @@ from jobs.handlers.confinement import lower
 from jobs.videos.transcoding.errors import Refused
 from jobs.videos.transcoding.probing.containers import check_complete, sniff
 from jobs.videos.transcoding.probing.facts import examine
+from jobs.videos.transcoding.probing.frames import frames_in
 from jobs.videos.transcoding.source import Source
 
 OPEN_SECONDS, READ_SECONDS = 10.0, 10.0
@@ -37,7 +40,8 @@ def main() -> None:
     lower(resource.RLIMIT_CPU, given.cpu_seconds, then_killed=1)
     if sys.platform != "darwin":  # which knows this limit and refuses to set it
         lower(resource.RLIMIT_AS, given.memory)
-    json.dump(answer(given.file), sys.stdout, allow_nan=False)
+    told = {"frames": frames_in(Path(given.file))} if given.count_frames else answer(given.file)
+    json.dump(told, sys.stdout, allow_nan=False)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -45,6 +49,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("file")
     parser.add_argument("--cpu-seconds", type=int, default=20)
     parser.add_argument("--memory", type=int, default=2 << 30, help="bytes of address space")
+    parser.add_argument("--count-frames", action="store_true", help='of a chunk: {"frames": number}')
     return parser.parse_args()
 
 

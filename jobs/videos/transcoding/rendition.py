@@ -8,13 +8,14 @@ from typing import Protocol
 
 from jobs.exceptions import CommandFailed
 from jobs.videos.transcoding import commands
-from jobs.videos.transcoding.chunks import Chunk, ChunkStore, fingerprint, frames_in, plan_chunks
+from jobs.videos.transcoding.chunks import Chunk, ChunkStore, fingerprint, plan_chunks
 from jobs.videos.transcoding.disk import RESERVE, require_room
 from jobs.videos.transcoding.encoders import Encoder
 from jobs.videos.transcoding.errors import EncoderFailed, InvalidOutput, Refused
 from jobs.videos.transcoding.ffmpeg import run_ffmpeg
 from jobs.videos.transcoding.ladder import Rung
 from jobs.videos.transcoding.manifest import Rendition
+from jobs.videos.transcoding.probing.frames import frames_in
 from jobs.videos.transcoding.progress import Gauge, Stalled
 from jobs.videos.transcoding.task import Task
 
@@ -116,7 +117,7 @@ class Encoding:
     def check_chunk(self, chunk: Chunk, frames: int) -> None:
         """ffmpeg may exit with 0 on a full disk, and at the early end of a truncated source."""
         require_room(self.task.folder, RESERVE)
-        if self.encoder.is_hardware and (frames == 0 or (not chunk.is_last and frames != chunk.frames)):
+        if self.encoder.is_hardware and not chunk.may_have(frames):
             raise EncoderFailed(encoder=self.encoder.name, why=f"it made {frames} of {chunk.frames} frames")
         if not chunk.is_last and frames != chunk.frames:
             raise self.too_short(chunk.first_frame + frames)
