@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -17,12 +19,17 @@ from jobs.handlers.commands import Commands
 from jobs.handlers.confinement import Confinement
 from jobs.machine import cpu_count
 from jobs.videos.lifecycle import reach
+from jobs.videos.transcoding import probe
 from jobs.videos.transcoding.confined import confinement, environment
+from jobs.videos.transcoding.ffmpeg import run_ffmpeg
+from jobs.videos.transcoding.source import Source, VideoStream
+from jobs.videos.transcoding.task import Task
 from tests.handlers.programs import python
 
 MB = 1 << 20
 NOBODY = 65534
 run = Commands(lambda: None).run
+Teller = Callable[[str], dict[str, object]]
 
 
 def has_own_network() -> bool:
@@ -159,18 +166,52 @@ def test_an_operator_may_do_without(settings: LazySettings):
     assert confinement() is None
 
 
-def test_the_check_of_what_remote_workers_send_is_confined_in_the_web_server_too(
-    settings: LazySettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+@pytest.fixture
+def teller(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> Teller:
+    """Of what a program said of itself, all that depends on who began it."""
     settings.JOBS_VIDEO_MEMORY = 1024 * MB
     monkeypatch.setenv("SECRET_KEY", "hunter2")
+
+    def told(said: str) -> dict[str, object]:
+        about: dict[str, object] = json.loads(said)
+        assert (about.pop("network") == os.readlink("/proc/self/ns/net")) != has_own_network()
+        return about
+
+    return told
+
+
+def test_the_check_of_what_remote_workers_send_is_confined_in_the_web_server_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, teller: Teller
+):
     monkeypatch.setattr(reach, "CHILD", "tests.security.tells_of_itself")
-    told = json.loads(reach.ask_child(tmp_path))
-    assert (told.pop("network") == os.readlink("/proc/self/ns/net")) != has_own_network()
-    assert told == {
+    assert teller(reach.ask_child(tmp_path)) == {
         "memory": 1024 * MB, "cpu_seconds": 900 * cpu_count(), "file_size": MB, "core": 0, "no_new_rights": "1",
         "secrets": [],
     }  # fmt: skip
+
+
+def test_ffmpeg_is_confined_wherever_it_is_run(settings: LazySettings, tmp_path: Path, teller: Teller):
+    """In its place is a script that says what it may."""
+    ffmpeg, said = tmp_path / "ffmpeg", tmp_path / "said"
+    ffmpeg.write_text(f"#!/bin/sh\nexec {sys.executable} -m tests.security.tells_of_itself > {said}\n")
+    ffmpeg.chmod(0o755)
+    settings.JOBS_FFMPEG = str(ffmpeg)
+    source = Source("mov", 10.0, 1, VideoStream(0, "h264", 320, 180, Fraction(30)))
+    task = Task(source, tmp_path / "a.mp4", "sources/1/a.mp4", tmp_path, "attempt", run)
+    run_ffmpeg(task, [task.ffmpeg], timeout=20)
+    assert teller(said.read_text()) == {
+        "memory": 1024 * MB, "cpu_seconds": 20 * cpu_count(), "file_size": (512 + 8 * 10) * MB, "core": 0,
+        "no_new_rights": "1", "secrets": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [[], ["--count-frames"]])
+def test_so_is_the_child_of_the_probe_before_it_confines_itself(
+    options: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, teller: Teller
+):
+    monkeypatch.setattr(probe, "CHILD", "tests.security.tells_of_itself")
+    told = teller(json.dumps(probe.ask_child(tmp_path, run, probe.LIMITS, *options)))
+    assert (told["memory"], told["core"], told["no_new_rights"], told["secrets"]) == (1024 * MB, 0, "1", [])
 
 
 def test_a_check_that_goes_beyond_its_limits_is_told_as_such(settings: LazySettings, tmp_path: Path):
