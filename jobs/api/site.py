@@ -16,16 +16,20 @@ from ninja.parser import Parser
 from jobs import __version__
 from jobs.api import queue, worker
 from jobs.api.bodies import read_json
+from jobs.api.bounds import MOST_FIELDS
 from jobs.api.endpoint import not_allowed
-from jobs.api.errors import as_api_error, not_found
+from jobs.api.errors import as_api_error, invalid, not_found
 from jobs.api.validation import refusal
 from jobs.lock_waits import lock_waits_limited
 
 
 class JsonParser(Parser):
     def parse_body(self, request: HttpRequest) -> Any:
-        request.told = read_json(request)  # type: ignore[attr-defined]  # as it came, for jobs.wire to read
-        return request.told  # type: ignore[attr-defined]
+        told = read_json(request)
+        if isinstance(told, dict) and len(told) > MOST_FIELDS:  # pydantic would tell of every one that is unknown
+            raise invalid(f"The body has {len(told)} fields; no call takes more than {MOST_FIELDS}.")
+        request.told = told  # type: ignore[attr-defined]  # as it came, for jobs.wire to read
+        return told
 
 
 class JobyardApi(NinjaAPI):

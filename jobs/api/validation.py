@@ -12,6 +12,7 @@ WORDS = {
     "extra_forbidden": "is not known here",
     "model_attributes_type": "should be a JSON object",
     "dict_type": "should be a JSON object",
+    "json_invalid": "is not valid JSON",
 }
 
 
@@ -33,6 +34,8 @@ def field_of(error: dict[str, Any]) -> str:
 
 
 def problem_of(error: dict[str, Any]) -> str:
+    if error["type"] == "too_long":
+        return f"has more than {error['ctx']['max_length']} items"
     return WORDS.get(error["type"]) or printable(
         str(error["msg"]).replace("Input should", "should", 1).rstrip("."), 300
     )

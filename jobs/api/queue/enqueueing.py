@@ -11,6 +11,7 @@ from pydantic import StrictInt
 
 from jobs.api.access import Access
 from jobs.api.admission import SMALL
+from jobs.api.bounds import MOST_IDS
 from jobs.api.permissions import ENQUEUE
 from jobs.conf import conf
 from jobs.exceptions import InvalidInput
@@ -51,7 +52,9 @@ class NewJob(Schema, extra="forbid"):
     accelerator: str | None = Field(None, description="`prefer` or `require` a GPU worker.")
     limit_key: str | None = Field(None, description="Jobs with the same key share a limit.")
     size: int = Field(0, strict=True, description="Bytes of its source: small workers leave large ones to others.")
-    after: list[StrictInt] = Field([], description="Ids of jobs that must end first.")
+    after: list[StrictInt] = Field(
+        [], fail_fast=True, max_length=MOST_IDS, description="Ids of jobs that must end first."
+    )
     on_parent_failure: str = Field(
         "cancel",
         description="What follows where one of them fails or is cancelled: `cancel` this one, `fail` it, or `run` it.",

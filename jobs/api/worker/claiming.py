@@ -13,7 +13,6 @@ from jobs.api.worker.access import WorkerAccess, worker_of
 from jobs.api.worker.asgi import hold, slot_of
 from jobs.api.worker.wire import answer, told_with
 from jobs.conf import conf
-from jobs.exceptions import InvalidInput
 from jobs.handlers.base import ClaimedJob
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle.claim import claim as claim_jobs
@@ -30,7 +29,6 @@ from jobs.wire.names import Code
 
 router = Router(tags=["Remote workers"])
 access = WorkerAccess()
-MOST_NAMES = 1000
 
 
 @router.post("/claim", summary="Take jobs", **access.options(schemas.Looked, 403))
@@ -55,8 +53,6 @@ def claim(request: HttpRequest, sent: schemas.Look) -> Any:
 
 
 def checked(look: messages.Look) -> messages.Look:
-    if max(len(look.queues), len(look.kinds), len(look.completed_there), len(look.isolated_kinds)) > MOST_NAMES:
-        raise InvalidInput(f"A claim names at most {MOST_NAMES} queues and kinds.")
     for queue in look.queues:
         check_queue(queue)
     for kind in (*look.kinds, *look.completed_there, *look.isolated_kinds):

@@ -5,9 +5,12 @@ from typing import Annotated, Any
 from ninja import Field, Schema
 from pydantic import StrictBool, StrictInt, StrictStr
 
+from jobs.api.bounds import MOST_IDS, MOST_NAMES, Named
 from jobs.states import PhaseStatus, QualityStatus, Status, Verdict
 from jobs.wire.messages import MAX_CLAIM
 
+MOST_HELD = 20 * MAX_CLAIM  # claims: very short jobs are held in batches, for each slot
+MOST_PARTS = 1000  # phases or qualities of one job
 Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
 
@@ -34,7 +37,9 @@ class NewProcess(Schema):
     pid_namespace: StrictInt = 0
     start_ticks: StrictInt = 0
     version: StrictStr = Field("", description="Of Jobyard.")
-    queues: list[StrictStr] = Field([], description="What it serves; empty: all.")
+    queues: list[StrictStr] = Field(
+        [], fail_fast=True, max_length=MOST_NAMES, description="What it serves; empty: all."
+    )
     slots: StrictInt = Field(1, description="How many jobs it runs at once.")
     capabilities: dict[str, Any] = Field({}, description="At most 10 KB as JSON; `gpu` and `max_size` mean something.")
 
@@ -80,8 +85,8 @@ class Told(Schema):
 
     progress: StrictInt | None = Field(None, description="Percent.")
     step: StrictStr | None = Field(None, description="What it is doing, for people.")
-    phases: list[PhaseTold] = []
-    qualities: list[QualityTold] = []
+    phases: list[PhaseTold] = Field([], fail_fast=True, max_length=MOST_PARTS)
+    qualities: list[QualityTold] = Field([], fail_fast=True, max_length=MOST_PARTS)
     checkpoint: Any = Field(
         None, description="Where the next attempt goes on; null clears it: from the beginning; left out: as it was."
     )
@@ -126,14 +131,18 @@ class Release(OneClaim):
 class Beat(Schema):
     """Claims that are held and not listed are given to others after two beats. What else is left out stays as it is."""
 
-    claims: list[ClaimName] = Field([], description="All that the worker holds: their leases are renewed.")
+    claims: list[ClaimName] = Field(
+        [], fail_fast=True, max_length=MOST_HELD, description="All that the worker holds: their leases are renewed."
+    )
     lists_all: StrictBool = Field(
         True, description="False while it awaits the answer to a claim: then no beat counts against what is not listed."
     )
     version: StrictStr = ""
     metadata: dict[str, Any] | None = Field(None, description="What people are shown; at most 10 KB as JSON.")
     capabilities: dict[str, Any] | None = Field(None, description="At most 10 KB as JSON.")
-    reports: list[ReportOf] = Field([], description="How far jobs are, as `progress` tells it.")
+    reports: list[ReportOf] = Field(
+        [], fail_fast=True, max_length=MAX_CLAIM, description="How far jobs are, as `progress` tells it."
+    )
 
 
 class Farewell(Schema):
@@ -169,16 +178,23 @@ class Look(Schema):
     claim_id: Uuid = Field(
         description="Made anew for each claim; repeated, it brings what it still holds, and no more."
     )
-    queues: list[StrictStr] = Field([], description="In the order they are served; empty: all.")
+    queues: list[StrictStr] = Field(
+        [], fail_fast=True, max_length=MOST_NAMES, description="In the order they are served; empty: all."
+    )
     limit: StrictInt = Field(1, description=f"How many jobs at most: 1 to {MAX_CLAIM}.")
-    kinds: list[StrictStr] = Field([], description="What it can run; empty: whatever this server's version has.")
+    kinds: list[StrictStr] = Field(
+        [],
+        fail_fast=True,
+        max_length=MOST_NAMES,
+        description="What it can run; empty: whatever this server's version has.",
+    )
     completed_there: list[StrictStr] = Field(
         [],
+        fail_fast=True,
+        max_length=MOST_NAMES,
         description="Those whose completion has more to it on the server: it gives out none that it cannot complete.",
     )
-    isolated_kinds: dict[str, StrictInt] = Field(
-        {}, description="Those that must begin at once, with the slots they take."
-    )
+    isolated_kinds: Named[StrictInt] = Field({}, description="Those that must begin at once, with the slots they take.")
     isolated_limit: StrictInt | None = Field(None, description="How many slots such jobs may take.")
     wait: float = Field(0, description="Seconds to wait for a job where there is none, up to longest_wait.")
 
@@ -212,7 +228,9 @@ class Looked(Schema):
 
 
 class Ear(Schema):
-    queues: list[StrictStr] = Field([], max_length=1000, description="Those that it is about; empty: all.")
+    queues: list[StrictStr] = Field(
+        [], fail_fast=True, max_length=MOST_NAMES, description="Those that it is about; empty: all."
+    )
     wait: float = Field(0, description="Seconds to wait where there is no work, up to longest_wait.")
 
 
@@ -230,11 +248,11 @@ class OutcomeTold(Schema):
     retry_after: float | None = None
     count: StrictBool = True
     error_class: StrictStr = ""
-    waits_for: list[StrictInt] | None = None
+    waits_for: list[StrictInt] | None = Field(None, fail_fast=True, max_length=MOST_IDS)
 
 
 class Outcomes(Schema):
-    outcomes: list[OutcomeTold] = Field(max_length=1000)
+    outcomes: list[OutcomeTold] = Field(fail_fast=True, max_length=MAX_CLAIM)
 
 
 class Answer(Schema):
@@ -260,7 +278,7 @@ class SpawnTold(Schema):
 
 
 class Wish(OneClaim):
-    spawn: list[SpawnTold] = []
+    spawn: list[SpawnTold] = Field([], fail_fast=True, max_length=MOST_IDS)
 
 
 class Child(Schema):
@@ -278,7 +296,7 @@ class Children(Schema):
 
 
 class JobIds(Schema):
-    jobs: list[StrictInt] = Field(max_length=10_000)
+    jobs: list[StrictInt] = Field(fail_fast=True, max_length=MOST_IDS)
 
 
 class Nothing(Schema):

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import os
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ from jobs.lifecycle.report import report
 from jobs.serving.stored_file import StoredFile
 from jobs.states import Status
 from jobs.wire.names import SHA256_HEADER
+from tests.api.calls import error_of
 from tests.api.worker.calls import machine
 from tests.api.worker.desk import Desk, files_of
 from tests.factories import age, claimed, make_job, reload
@@ -239,6 +241,19 @@ def test_a_manifest_that_does_not_fit_is_refused_with_what_is_missing(desk):
     assert (code_of(answer), answer.json()["error"]["missing"]) == ((409, "incomplete"), ["b.txt"])
     for body in (b"", b"{}", b"[]", b'{"files": [{"path": "a.txt", "size": -1, "sha256": "x"}]}', b"\xff"):
         assert code_of(desk.call("POST", "finalize", body)) == (422, "invalid")
+
+
+def test_of_a_manifest_with_much_wrong_one_thing_is_told_and_more_than_files_there_may_be_is_not_read(desk, settings):
+    wrong = desk.call("POST", "finalize", json.dumps({"files": [{"path": "a.txt"}] * 20_000}).encode())
+    assert wrong.json()["error"]["fields"] == {"files.0.size": "is missing", "files.0.sha256": "is missing"}
+    assert code_of(wrong) == (422, "invalid")
+    settings.JOBS_UPLOAD_MAX_FILES = 10
+    much: tuple[list[Any], ...] = ([{}] * 50, [[]] * 50, [0] * 100)
+    for files in much:
+        answer = desk.call("POST", "finalize", json.dumps({"files": files}).encode())
+        assert error_of(answer, 422)[1] == "The manifest tells of more than 10 files (JOBS_UPLOAD_MAX_FILES)."
+    content = {f"{number}.txt": b"" for number in range(10)}
+    assert code_of(desk.finalize(content)) == (409, "incomplete"), "as many as there may be are read"
 
 
 @pytest.mark.parametrize(

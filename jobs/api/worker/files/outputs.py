@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from jobs.api.admission import length_of
 from jobs.api.errors import ApiError, invalid
+from jobs.api.validation import refusal
 from jobs.api.worker.access import WorkerAccess, claim_in_header, worker_of
 from jobs.conf import conf
 from jobs.handlers.base import ClaimRef
@@ -19,7 +20,6 @@ from jobs.handlers.reach import Reach
 from jobs.lifecycle.outputs import finalize as finalizing
 from jobs.lifecycle.outputs import take
 from jobs.models import Output
-from jobs.sanitise import printable
 from jobs.selectors.outputs import reach_of
 from jobs.uploads.archive import files_in
 from jobs.uploads.errors import NotArrived, WrongContent
@@ -30,6 +30,9 @@ from jobs.wire.names import SHA256_HEADER
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 LARGEST_MANIFEST = 32 * 1024 * 1024
+SMALLEST_ENTRY = 90  # bytes: the names of its fields, and a SHA-256
+MARKS = (b"{", b"[", b",")  # each thing that JSON tells of has one of these before or after it
+MARKS_OF_A_FILE = 8  # a brace and three commas, and room for fields that a newer worker sends
 RENEW_EVERY = 5.0  # seconds: so often a long upload renews its lease, and hears whether the claim is lost
 router = Router(tags=["Files of a remote worker"])
 READ = WorkerAccess()
@@ -54,7 +57,7 @@ class Handed(Schema):
 
 
 class Manifest(Schema):
-    files: list[ArrivedFile]
+    files: list[ArrivedFile] = Field(fail_fast=True, max_length=LARGEST_MANIFEST // SMALLEST_ENTRY)
 
 
 @router.get("/{int:job_id}/files", summary="See what has arrived", **READ.options(Handed, 404, 409))
@@ -166,10 +169,13 @@ def announced_hash(request: HttpRequest) -> str:
 
 def read_manifest(request: HttpRequest) -> list[Arrived]:
     """By hand: Django reads no more than DATA_UPLOAD_MAX_MEMORY_SIZE, and 50,000 files take more."""
+    body = request.read(LARGEST_MANIFEST)
+    if sum(map(body.count, MARKS)) > MARKS_OF_A_FILE * (conf.UPLOAD_MAX_FILES + 1):  # read, it would take gigabytes
+        raise invalid(f"The manifest tells of more than {conf.UPLOAD_MAX_FILES} files (JOBS_UPLOAD_MAX_FILES).")
     try:
-        files = Manifest.model_validate_json(request.read(LARGEST_MANIFEST)).files
+        files = Manifest.model_validate_json(body).files
     except ValidationError as error:
-        raise invalid(f"The manifest is not as it should be: {printable(error, 300)}.") from None
+        raise refusal([{**each, "loc": ("body", "manifest", *each["loc"])} for each in error.errors()]) from None
     if not all(SHA256.fullmatch(file.sha256) and file.size >= 0 for file in files):
         raise invalid("Each file of the manifest has a size, and a SHA-256 of 64 hexadecimal digits.")
     return [Arrived(file.path, file.size, file.sha256) for file in files]
