@@ -1,4 +1,5 @@
-"""How long a visitor may take to send a request: threads are few, and none waits for somebody who does not go on.
+"""How long a visitor may take to send a request, and to read the answer: threads are few, and none waits for somebody
+who does not go on.
 
 A request that is short takes a thread when it is all here. A long one, an upload, takes one at once, so that who may
 not send it is told first; then it has to come at a certain pace.
@@ -18,10 +19,11 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 SMALL = 64 * 1024  # bytes
 SLOWEST = 1024  # bytes a second
+CUT = "project.cut"  # in the scope of a request: hangs up at once, whatever is unsent
 
 
 class Pace:
-    """Of a long body: how long it is waited for. What has come buys time for what is to come."""
+    """Of a long body, or an answer: how long it is waited for. What has come buys time for what is to come."""
 
     def __init__(self) -> None:
         self._left: float = settings.WEB_PATIENCE
@@ -77,6 +79,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope[CUT] = self.transport.abort  # type: ignore[literal-required]  # ours
         self._in_header, self._size = True, 0
         self._expect_header()
 

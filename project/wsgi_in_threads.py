@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.db import connections
 
-from project.pace import Message, Pace, Receive, Send, all_of_it, say_too_slow
+from project.pace import CUT, Message, Pace, Receive, Send, all_of_it, say_too_slow
 
 Scope = MutableMapping[str, Any]
 BLOCK = 64 * 1024
@@ -97,7 +97,7 @@ class Exchange:
         self._receive, self._send = receive, send
         self._start: Message | None = None
         self._watch: asyncio.Task[None] | None = None
-        self._pace = Pace()
+        self._pace, self._reading = Pace(), Pace()
         self.gone = False
 
     def run(self, application: Callable[..., Iterable[bytes]]) -> BaseException | None:
@@ -122,11 +122,28 @@ class Exchange:
         last = b""
         for part in parts:
             if last and part:
-                self.wait_for(self.send(last, more=True))
+                self.deliver(last, more=True)
             if self.gone:
                 return
             last = part or last
-        self.wait_for(self.send(last, more=False))
+        self.deliver(last, more=False)
+
+    def deliver(self, body: bytes, *, more: bool) -> None:
+        """Whoever does not take it in time is cut off, as if he had left: a film goes on where it stopped."""
+        try:
+            with self._reading.waiting() as seconds:
+                self.wait_for(self.send(body, more=more), seconds)
+        except TimeoutError:
+            self.wait_for(self.cut())
+        else:
+            self._reading.came(len(body))
+
+    async def cut(self) -> None:
+        self.gone = True
+        if self._watch:
+            self._watch.cancel()
+        if CUT in self.scope:
+            self.scope[CUT]()
 
     async def send(self, body: bytes, *, more: bool) -> None:
         if self._start:

@@ -3,16 +3,20 @@
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 
+from jobs.videos.models import Video
+from jobs.videos.names import version_folder
 from tests.admin.visits import logged_in
 from tests.web.server import WebServer
-from tests.web.test_web_server import CSRF, cookies
+from tests.web.test_web_server import CSRF, VERSION, cookies
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 THREADS = 2
+FILM = 64 * 2**20  # bytes: more than the buffers of a connection hold
 LOG_IN = b"POST /accounts/login/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 
 
@@ -70,6 +74,26 @@ def test_an_upload_that_stops_gives_its_thread_back(server: WebServer):
         assert server.answers()
         for each in uploads:
             assert each.recv(1000).startswith(b"HTTP/1.1 4")
+
+
+def test_who_does_not_read_a_long_answer_holds_up_nobody_and_is_cut_off(server: WebServer):
+    """A film, for one: the server asks the disk for more only as it is read."""
+    video = Video.objects.create(title="Film", slug="film", version=VERSION, source_name="film.mkv", source_size=1)
+    folder = Path(server.environment["MEDIA_ROOT"]) / version_folder(video.pk, VERSION)
+    folder.mkdir(parents=True)
+    with (folder / "master.m3u8").open("wb") as file:
+        file.truncate(FILM)
+    anna = cookies(logged_in(User.objects.create_superuser("anna", password=None)))
+    said = f"GET /videos/film/files/{VERSION}/master.m3u8 HTTP/1.1\r\nHost: localhost\r\n"
+    said += f"Cookie: {anna['Cookie']}\r\nConnection: close\r\n\r\n"
+    with ExitStack() as open_ones:
+        readers = [open_ones.enter_context(calling(server, said.encode())) for _ in range(THREADS)]
+        for each in readers:
+            assert each.recv(512).startswith(b"HTTP/1.1 200 ")
+        assert server.answers()
+        for each in readers:
+            assert len(heard(each)) < FILM, "what lay in the buffers, and no more"
+    assert "ERROR" not in server.log.read_text()
 
 
 def test_a_header_does_not_grow_without_end(server: WebServer):

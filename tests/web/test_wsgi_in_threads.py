@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from uvicorn import Config
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from project.pace import CUT
 from project.web_worker import WebWorker
-from project.wsgi_in_threads import WsgiInThreads
+from project.wsgi_in_threads import BLOCK, WsgiInThreads
 
+LONG = 20.0  # seconds
 Wsgi = Callable[..., Iterable[bytes]]
 
 
@@ -22,6 +25,7 @@ class Visitor:
         self, *parts: bytes, headers: Iterable[tuple[bytes, bytes]] = (), leaves_after: int | None = None
     ) -> None:
         self.parts, self.headers, self.leaves_after = list(parts), list(headers), leaves_after
+        self.cut = asyncio.Event()
         self.asked, self.got, self.start = 0, list[bytes](), {}  # type: int, list[bytes], Any
         self.left = asyncio.Event()
 
@@ -53,7 +57,7 @@ def visit(
         scope = {
             "type": "http", "method": "POST", "http_version": "1.1", "scheme": "https", "path": "", "raw_path": path,
             "query_string": b"a=%20b", "headers": visitor.headers, "server": ("example.org", 443),
-            "client": ("1.2.3.4", 5),
+            "client": ("1.2.3.4", 5), CUT: visitor.cut.set,
         }  # fmt: skip
         try:
             await behind(site)(scope, visitor.receive, visitor.send)
@@ -138,6 +142,36 @@ def test_nobody_goes_on_reading_a_file_for_a_visitor_who_has_left():
     visit(application, lambda: Visitor(b"", leaves_after=3))
     assert file.closed
     assert file.read < 50
+
+
+class Slow(Visitor):
+    """Takes so long for each block, and for the third as long as nobody waits for."""
+
+    seconds, stops = 0.0, True
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        await asyncio.sleep(self.seconds)
+        if self.stops and len(self.got) == 3:
+            await asyncio.sleep(LONG)
+
+
+def test_who_does_not_read_on_is_cut_off_and_who_does_gets_all(settings: LazySettings):
+    settings.WEB_PATIENCE = 0.5
+
+    def application(environ: dict[str, Any], start: Any) -> Iterator[bytes]:
+        start("200 OK", [])
+        yield from [bytes(BLOCK)] * 12
+
+    stopped = visit(application, lambda: Slow(b""))
+    assert (len(stopped.got), stopped.cut.is_set()) == (3, True)
+
+    def steady() -> Slow:
+        visitor = Slow(b"")
+        visitor.seconds, visitor.stops = 0.06, False  # all in all more than the patience for a stop
+        return visitor
+
+    assert (len((read := visit(application, steady)).got), read.cut.is_set()) == (12, False)
 
 
 def test_an_error_of_the_application_reaches_the_server_and_the_thread_goes_on():
