@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.finish import complete
 from jobs.models import WebhookDelivery
+from jobs.states import Status
 from jobs.webhooks.bell import bell
 from jobs.webhooks.message import Sent
 from jobs.worker import deliverer as deliverer_module
@@ -20,7 +21,7 @@ from jobs.worker.deliverer import POLL, Deliverer
 from jobs.worker.last_waits import LastWaits
 from jobs.worker.queue_client import QueueUnavailable
 from tests.concurrency.threads import scalar
-from tests.factories import claimed, events_of, make_job, make_worker
+from tests.factories import claimed, events_of, make_job, make_worker, reload
 from tests.patience import PATIENCE
 from tests.webhooks.conftest import SECRET
 from tests.webhooks.receiver import Receiver, running, say
@@ -67,6 +68,21 @@ def test_a_worker_that_goes_on_delivers_at_once_and_waits_for_what_is_under_way(
     stage.add("app.short", webhook_url=receiver.url())
     assert worker.exit_code() == 0
     assert status() == "delivered"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_receiver_that_never_answers_holds_up_no_job(stage: Stage, receiver: Receiver):
+    """A worker with one slot goes on while nobody has answered the webhook of its first job."""
+    receiver.answers = [lambda request: receiver.over.wait(PATIENCE)]
+    first = stage.add("app.short", webhook_url=receiver.url())
+    worker = stage.worker(**LOOPBACK, JOBS_WEBHOOK_TIMEOUT=str(PATIENCE))
+    stage.wait_for(lambda: bool(receiver.heard))
+    others = [stage.add("app.short") for _ in range(3)]
+    stage.wait_for(lambda: all(reload(job_id).status == Status.COMPLETED for job_id in others))
+    assert (status(), reload(first).status) == ("pending", Status.COMPLETED), "it waits for its answer all the while"
+    receiver.over.set()
+    worker.send(signal.SIGTERM)
+    assert worker.exit_code() == 0
 
 
 @pytest.mark.postgres

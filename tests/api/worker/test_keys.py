@@ -1,5 +1,7 @@
 """Keys of remote workers: only a hash is stored, several count at once, and one ends when it should."""
 
+import ast
+import inspect
 from datetime import timedelta
 
 import pytest
@@ -8,7 +10,7 @@ from django.db.models import Q
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from jobs.bearer import digest_of
+from jobs.bearer import digest_of, is_secret_of
 from jobs.exceptions import InvalidInput
 from jobs.lifecycle.prune import prune_once
 from jobs.lifecycle.remote_workers import register
@@ -149,3 +151,11 @@ def test_the_secret_cannot_be_guessed_for_long(monkeypatch: pytest.MonkeyPatch, 
     settings.JOBS_WORKER_WRONG_KEYS = 3
     assert [registering({"name": "a"}, "wrong").status_code for _ in range(4)] == [403, 403, 403, 429]  # type: ignore[attr-defined]
     assert machine("b").worker.name == "b"
+
+
+def test_secrets_are_compared_in_constant_time():
+    """No clock could tell it of a few bytes: the digests go to `compare_digest`, and nothing else looks at them."""
+    [function] = ast.parse(inspect.getsource(is_secret_of)).body
+    calls = [ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)]
+    assert calls == ["hmac.compare_digest", "digest_of"]
+    assert not [node for node in ast.walk(function) if isinstance(node, ast.Compare)]
