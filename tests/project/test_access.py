@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -31,12 +32,14 @@ from tests.factories import claimed, job_in
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
 PAGE = (Path(settings.BASE_DIR) / "docs" / "access.md").read_text()
 TABLE = re.compile(r"^\| address \|(?P<roles>[^\n]+)\|\n\|[^\n]+\n(?P<rows>(?:\| `[^\n]+\|\n)+)", re.MULTILINE)
+HELD = {"job_id": "{held}", "claim_id": "{claim}"}  # by worker A
 WORKER_BODIES: dict[str, Any] = {
     "register": {"name": "c"},
     "start": {"process": str(uuid4()), "hostname": "far", "pid": 7, "boot_id": str(uuid4())},
     "claim": {"claim_id": str(uuid4())},
-    "finish": {"outcomes": []},
-    "workdirs": {"jobs": []},
+    "heartbeat": {"claims": [HELD], "reports": [{"claim": HELD, "progress": 5}]},
+    "finish": {"outcomes": [{"claim": HELD, "verdict": "completed"}]},
+    "workdirs": {"jobs": ["{held}"]},
     "{held}/checkpoint": {"checkpoint": 1},
     "{held}/fail": {"error": "broken"},
 }
@@ -54,6 +57,17 @@ FORMS = {
         "worker": "action=disable&_selected_action={worker}",
     }.items()
 }
+FORMS |= {
+    "/accounts/login/": "username=someone&password=wrong",
+    "/admin/login/": "username=someone&password=wrong",
+    "/admin/auth/user/add/": "username=new&usable_password=false",
+    "/admin/auth/user/{user}/password/": "usable_password=true&password1=Zq8.kfm2&password2=Zq8.kfm2",
+    "/admin/jobs/worker/add/": "name=new",
+    "/admin/jobs/periodicjob/add/": "name=new&kind=test.noop&schedule=0+3+*+*+*&timezone=UTC&args={{}}&arguments={{}}",
+    "/admin/videos/video/": "action=transcode_again&_selected_action={video}",
+}
+# How the views are named that take a form; of the admin's, all but histories and what only leads elsewhere.
+TAKES_FORM = re.compile(r"(^|_)(add|change|delete|changelist|login|logout|act|transcode)$")
 
 
 def cells(line: str) -> list[str]:
@@ -130,16 +144,27 @@ def names(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     }  # fmt: skip
 
 
+def filled(body: Any, names: dict[str, Any]) -> Any:
+    """With what the words in braces stand for."""
+    if isinstance(body, dict):
+        return {name: filled(value, names) for name, value in body.items()}
+    if isinstance(body, list):
+        return [filled(value, names) for value in body]
+    return names[body.strip("{}")] if isinstance(body, str) and body.startswith("{") else body
+
+
 def answer(client: Client, method: str, path: str, names: dict[str, Any]) -> int:
     """What is changed by it is undone: the next one asks for the same."""
     if path in FORMS:
         sent, kind = FORMS[path].format(**names), "application/x-www-form-urlencoded"
     else:
-        sent, kind = json.dumps(BODIES.get(path, {})), "application/json"
+        sent, kind = json.dumps(filled(BODIES.get(path, {}), names)), "application/json"
+    session = deepcopy(client.cookies)  # a new password begins another one, which is undone, too
     with transaction.atomic():
         given = sent if method in ("POST", "PUT") else ""
         status: int = client.generic(method, path.format(**names), given, content_type=kind).status_code
         transaction.set_rollback(True)
+    client.cookies = session
     return status
 
 
@@ -149,7 +174,8 @@ def test_everybody_is_in_every_table():
 
 def test_everybody_is_answered_as_the_tables_say(names: dict[str, Any]):
     clients = {role: make() for role, make in ROLES.items()}
-    names |= {"held": Job.objects.get(status=Status.RUNNING).pk, "path": "a.txt"}
+    held = Job.objects.get(status=Status.RUNNING)
+    names |= {"held": held.pk, "claim": str(held.claim_id), "path": "a.txt"}
     wrong = []
     for method, path, told in ROWS:
         found = {role: answer(clients[role], method, path, names) for role in told}
@@ -158,20 +184,32 @@ def test_everybody_is_answered_as_the_tables_say(names: dict[str, Any]):
     assert wrong == []
 
 
-def views(resolver: URLResolver, before: str = "") -> Iterator[str]:
+def views(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, str]]:
+    """The route of each, and its name."""
     for pattern in resolver.url_patterns:
         if isinstance(pattern, URLResolver):
             yield from views(pattern, before + str(pattern.pattern))
         elif isinstance(pattern, URLPattern):
             route = str(pattern.pattern)
-            yield before + (route.removeprefix("^") if before else route)  # as a match tells it
+            yield before + (route.removeprefix("^") if before else route), pattern.name or ""  # as a match tells it
+
+
+def asked(*methods: str) -> set[str]:
+    """The routes that the tables ask by one of these methods."""
+    paths = [path.split("?")[0] for method, path, _ in ROWS if method in methods]
+    return {get_resolver().resolve(re.sub(r"{\w+}", "1", path)).route for path in paths}
 
 
 def test_every_address_of_the_site_is_in_a_table():
-    asked = {get_resolver().resolve(re.sub(r"{\w+}", "1", path.split("?")[0])).route for _, path, _ in ROWS}
-    exist = set(views(get_resolver()))
+    exist = {route for route, _ in views(get_resolver())}
     assert len(exist) > 80
-    assert exist - asked == set()
+    assert exist - asked("GET", "POST", "PUT", "DELETE") == set()
+
+
+def test_every_form_of_the_site_is_sent_in_a_table():
+    exist = {route for route, name in views(get_resolver()) if TAKES_FORM.search(name)}
+    assert len(exist) > 40
+    assert exist - asked("POST") == set()
 
 
 def test_every_operation_of_the_apis_is_in_a_table():
