@@ -58,6 +58,7 @@ class Lines:
 
 
 def last_words(text: str, lines: int = 10, limit: int = 2000) -> str:
-    """The end of a text, to be put into an error."""
-    said = "\n".join(text.rstrip().splitlines()[-lines:])[-limit:]
-    return f" It said:\n{said}" if said else ""
+    """The end of a text, to be put into an error: the last line first, for where only one line is shown."""
+    *before, last = text.rstrip()[-limit:].splitlines()[-lines:] or [""]
+    said = "\n".join([f" It said: {last}", *(["Before that:"] if before else []), *before])
+    return said if last else ""

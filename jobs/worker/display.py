@@ -1,6 +1,7 @@
 """What a worker writes to its log: a line for each event. (On a terminal a table moves: `live_display.py`.)"""
 
 import logging
+import os
 from collections import Counter
 from collections.abc import Sequence
 from types import TracebackType
@@ -14,6 +15,7 @@ from jobs.worker.options import WorkerTally
 
 logger = logging.getLogger("jobs.worker")
 STARTED, FINISHED = "started", "finished"
+STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
 WENT_WELL: dict[str, dict[str, str]] = {STARTED: {}, FINISHED: {"status": str(Status.COMPLETED)}}
 MOST_LINES = 50  # of jobs that go well, from one look round to the next: a line takes longer than a short job
 
@@ -39,7 +41,8 @@ class LogDisplay:
         self.untold: Counter[tuple[str, str]] = Counter()  # by what happened, and the kind
 
     def in_child(self) -> None:
-        return None
+        """What handlers print goes where the log goes: standard output is for the worker's answer."""
+        os.dup2(STANDARD_ERROR, STANDARD_OUTPUT)
 
     def __enter__(self) -> "LogDisplay":
         return self

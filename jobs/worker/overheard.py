@@ -6,8 +6,9 @@ import select
 import threading
 from collections.abc import Callable
 
+from jobs.worker.display import STANDARD_ERROR, STANDARD_OUTPUT
+
 logger = logging.getLogger("jobs.worker")
-STANDARD_OUTPUT, STANDARD_ERROR = 1, 2
 LOOK_UP = 0.1  # seconds between looks whether to stop
 LONGEST = 64 * 1024  # bytes of one line
 

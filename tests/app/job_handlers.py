@@ -365,3 +365,9 @@ def careful(ctx: Context, history: str, gate: str) -> object:
     wait_for_file(gate)
     note(history, "end", ctx)
     return ctx.last_checkpoint
+
+
+@handler("app.talkative")
+def talkative(ctx: Context, history: str, gate: str) -> None:
+    print("said by the handler", flush=True)
+    subprocess.run(["sh", "-c", "echo said by its program"], check=True)

@@ -90,3 +90,11 @@ def test_a_worker_that_is_not_there_is_a_failure(called, code):
     make_worker("box")
     for command in ("disable_worker", "enable_worker", "drain_worker"):
         assert refused(command, called).code == code
+
+
+def test_who_is_gone_is_not_said_to_be_draining():
+    worker = make_worker("box")
+    sign_off(worker.pk)
+    assert "is offline: there is nothing to drain" in refused("drain_worker", "box").sentence
+    worker.refresh_from_db()
+    assert not worker.drain_requested

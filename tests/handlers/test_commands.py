@@ -122,7 +122,7 @@ def test_what_is_kept_is_whole_up_to_the_limit():
 def test_an_exit_code_other_than_zero_is_an_error_with_the_last_words(ctx: Context):
     with pytest.raises(CommandFailed) as caught:
         ctx.run(["sh", "-c", "echo one >&2; echo no such codec >&2; exit 3", "--password=hunter2"])
-    assert str(caught.value) == "sh failed: exit code 3. It said:\none\nno such codec"
+    assert str(caught.value) == "sh failed: exit code 3. It said: no such codec\nBefore that:\none"
     assert caught.value.returncode == 3
 
 

@@ -12,6 +12,7 @@ from jobs.management.commands.runworker import Command
 from jobs.models import Job
 from jobs.states import Status, WorkerStatus
 from tests.factories import events_of, reload
+from tests.manage import manage
 from tests.worker.stage import Stage
 
 
@@ -159,12 +160,12 @@ def test_a_drained_worker_finishes_its_job_and_exits(stage: Stage):
     ("flags", "sentence"),
     [
         (["--queue", "bad name"], "The queue name 'bad name' is not valid"),
-        (["--max-jobs", "0"], "'0' is not a whole number above zero"),
-        (["--max-jobs", "²"], "'²' is not a whole number above zero"),
+        (["--max-jobs", "0"], "'0' is not a whole number from 1 to 999999"),
+        (["--max-jobs", "²"], "'²' is not a whole number from 1 to 999999"),
         (["--poll-interval", "nan"], "'nan' is not a number above zero"),
         (["--poll-interval", "-1"], "'-1' is not a number above zero"),
-        (["--queue", "a:0"], "'0' is not a whole number above zero"),
-        (["--processes", "1000000000"], "'1000000000' is not a whole number above zero"),
+        (["--queue", "a:0"], "'0' is not a whole number from 1 to 999999"),
+        (["--processes", "1000000000"], "'1000000000' is not a whole number from 1 to 999999"),
         (["--processes", "257"], "'257' is more than 256: start several workers instead"),
         (["--gpu", "maybe"], "invalid choice: 'maybe'"),
         (["--slots"], "unrecognized arguments: --slots"),
@@ -205,3 +206,10 @@ def test_a_second_worker_on_a_queue_with_one_place_exits_at_once_and_names_who_h
     stage.open_gate()
     assert holder.exit_code() == 0
     assert [job.status for job in map(reload, (first, second))] == [Status.COMPLETED] * 2
+
+
+def test_what_handlers_print_is_no_part_of_the_answer(stage: Stage):
+    stage.add("app.talkative")
+    done = manage("runworker", "--until-empty", "--json", "--processes", "1", DJANGO_SETTINGS_MODULE="tests.settings")
+    assert json.loads(done.stdout)["completed"] == 1
+    assert [done.stderr.count(word) for word in ("said by the handler", "said by its program")] == [1, 1]

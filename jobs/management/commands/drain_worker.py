@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from jobs.exceptions import InvalidInput
 from jobs.lifecycle.workers import drain
 from jobs.management.worker_command import WorkerCommand
 from jobs.models import Worker
-from jobs.states import LIVE_WORKER
+from jobs.states import LIVE_WORKER, WorkerStatus
 
 
 class Command(WorkerCommand):
@@ -16,4 +17,6 @@ heartbeat. There is no way back but to start it again."""
     prefer = LIVE_WORKER
 
     def act(self, worker: Worker, options: dict[str, Any]) -> tuple[Worker, str]:
+        if worker.status == WorkerStatus.OFFLINE:
+            raise InvalidInput(f"Worker {worker.name} is offline: there is nothing to drain.")
         return drain(worker.pk), "is draining: it finishes what it runs, claims nothing more, and exits."

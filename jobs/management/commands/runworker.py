@@ -107,7 +107,7 @@ their processes first. kill -9 is safe, too: the next reap gives the jobs to ano
         asks_why = wanted.until_empty and wanted.has_database and not tally.jobs
         full = who_holds(wanted.queue_names) if asks_why else []
         done = (
-            f"worker {name} done: {counted(tally.jobs, 'attempt')}, {tally.completed} completed, "
+            f"worker {printable(name)} done: {counted(tally.jobs, 'attempt')}, {tally.completed} completed, "
             f"{tally.failed} failed, {tally.other} to be tried again, handed back or cancelled"
         )
         self.answer({"worker": name, **asdict(tally), "held_up_by": full}, *map(printable, full), done)
@@ -170,7 +170,7 @@ def not_empty(text: str) -> str:
 def positive_int(text: str) -> int:
     number = int(text) if text.isdecimal() and text.isascii() and len(text) < 7 else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 999999")
     return number
 
 
