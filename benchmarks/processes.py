@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from jobs.models import Worker
-from jobs.worker.nursery import processes
+from jobs.worker.proc import processes
 from tests.postgres import Postgres
 
 ROOT = Path(__file__).resolve().parent.parent

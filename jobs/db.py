@@ -10,8 +10,6 @@ from django.db import DatabaseError, Error, InterfaceError, OperationalError, co
 from django.db.models import FloatField, Func, IntegerField
 from django.db.models.functions import Now as StatementNow
 
-from jobs.exceptions import JobLocked
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -106,16 +104,14 @@ def with_patience(attempt: Callable[[], R]) -> R:
     for number in range(1, TRIES):
         try:
             return attempt()
-        except (DatabaseError, JobLocked) as error:
+        except DatabaseError as error:
             if not is_transient(error):
                 raise
         time.sleep(random.uniform(0.5, 1.5) * FIRST_PAUSE * 2**number)
     return attempt()
 
 
-def is_transient(error: Error | JobLocked) -> bool:
-    if isinstance(error, JobLocked):
-        return True
+def is_transient(error: Error) -> bool:
     return sqlstate_of(error) in TRANSIENT_SQLSTATES + KEPT_STATEMENT_GONE or "database is locked" in str(error)
 
 

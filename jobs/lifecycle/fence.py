@@ -3,6 +3,9 @@
 from collections.abc import Collection
 from itertools import starmap
 
+from django.db import OperationalError
+
+from jobs.db import is_lock_timeout
 from jobs.exceptions import ClaimError, ClaimExpired, ClaimLost, JobLocked
 from jobs.given import GivenList
 from jobs.handlers.base import ClaimRef
@@ -16,19 +19,19 @@ from jobs.states import Status
 KNOWN = {"unlisted_beats": 0}
 
 
-def lock_held(claims: Collection[ClaimRef], *, skip_locked: bool = False) -> dict[ClaimRef, LockedJob]:
+def lock_held(claims: Collection[ClaimRef]) -> dict[ClaimRef, LockedJob]:
     """Lock the jobs whose claim holds: right id, right claim, running, lease not over."""
     if not claims:
         return {}
-    rows = held_jobs(skip_locked).rows(job_ids=[c.job_id for c in claims], claim_ids={c.claim_id for c in claims})
+    rows = held_jobs().rows(job_ids=[c.job_id for c in claims], claim_ids={c.claim_id for c in claims})
     locked = {job.id: job for job in starmap(LockedJob, rows)}
     return {claim: job for claim in claims if (job := locked.get(claim.job_id)) and job.claim_id == claim.claim_id}
 
 
 @built_once
-def held_jobs(skip_locked: bool) -> Statement:
+def held_jobs() -> Statement:
     held = Job.objects.held_by(GivenList("job_ids"), GivenList("claim_ids"))
-    return select(locking(held, skip_locked=skip_locked).values_list(*LOCKED_FIELDS))
+    return select(locking(held).values_list(*LOCKED_FIELDS))
 
 
 def ref_of(job: AnyJob) -> ClaimRef:
@@ -64,9 +67,13 @@ def kept_locked(claims: Collection[ClaimRef]) -> set[ClaimRef]:
 
 
 def lock_one(claim: ClaimRef) -> LockedJob:
-    """Raises JobLocked where somebody has it, which is tried again for a moment: it is not waited for in the database,
-    for a worker's other jobs wait behind it."""
-    held = lock_held([claim], skip_locked=True)
+    """Raises JobLocked where somebody keeps it for longer than we wait: a worker's other jobs wait behind it."""
+    try:
+        held = lock_held([claim])
+    except OperationalError as error:
+        if is_lock_timeout(error):
+            raise JobLocked(job_id=claim.job_id) from error
+        raise
     if claim not in held:
-        raise JobLocked(job_id=claim.job_id) if kept_locked([claim]) else refusals([claim])[claim]
+        raise refusals([claim])[claim]
     return held[claim]

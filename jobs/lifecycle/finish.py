@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.db import Error, OperationalError, connection
 
@@ -25,14 +24,14 @@ from jobs.lifecycle.locked_job import LockedJob
 from jobs.lifecycle.outputs.hand_over import hand_over
 from jobs.lifecycle.retry_policy import Backoff, decide
 from jobs.lifecycle.sql.together import Writes
-from jobs.lifecycle.workers import refresh_status, refreshing
+from jobs.lifecycle.unwritten import leave_to_reaper
+from jobs.lifecycle.workers import refreshing
 from jobs.models import Job, JobEvent
 from jobs.sanitise import clean_error, clean_json, clean_text
 from jobs.states import EventName, Status, Verdict
 
 logger = logging.getLogger("jobs.finish")
 
-NO_WORKER = UUID(int=0)
 FAILURES = frozenset({EventName.FAILED, EventName.RETRYING, EventName.REAPED})
 
 
@@ -84,27 +83,6 @@ def refuse(outcome: Outcome, error: Exception) -> Answer:
         logger.exception("an outcome could be written neither as it is nor as a failure job=%s", outcome.claim.job_id)
         leave_to_reaper(outcome.claim)
         return Answer(outcome.claim, reason=first_line(f"It could not be written: {describe_error(problem)[0]}"))
-
-
-def leave_to_reaper(claim: ClaimRef) -> None:
-    try:
-        let_go(claim)
-    except Exception as error:
-        if blames_database(error):
-            raise
-        logger.exception("a job cannot be written at all: it goes on as running job=%s", claim.job_id)
-
-
-@transactional
-def let_go(claim: ClaimRef) -> None:
-    """As if its worker were gone: when the lease is over, the reaper takes the job, and charges it.
-
-    Merely left out of heartbeats, it would count as a job that its worker never heard of: it would run uncharged, again
-    and again.
-    """
-    held = lock_held([claim])
-    Job.objects.with_ids(job.pk for job in held.values()).update(worker_id=NO_WORKER)
-    refresh_status({job.worker_id for job in held.values()})
 
 
 def finish_unlocked(outcomes: Sequence[Outcome]) -> list[Answer]:

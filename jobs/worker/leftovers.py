@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 
-from jobs.worker.nursery import children_of, kill
+from jobs.worker.proc import children_of, kill
 
 
 def kill_own_children() -> None:

@@ -21,8 +21,8 @@ from time import monotonic, sleep
 from typing import Any, NoReturn
 
 from jobs.handlers.confinement import PR_SET_PDEATHSIG, prctl
-from jobs.process_identity import PROC, stat_fields
 from jobs.stop_signals import STOP_SIGNALS
+from jobs.worker.proc import children_of, kill, kill_session
 
 logger = logging.getLogger("jobs.worker")
 PR_SET_CHILD_SUBREAPER = 36
@@ -34,7 +34,6 @@ PATIENCE = 10.0  # seconds
 
 ChildMain = Callable[[Connection, int, int], None]  # its end of the pipe, the board's file, how many slots
 _left_open: list[object] = []
-_not_ours: set[int] = set()
 
 
 class CannotFork(Exception):
@@ -256,39 +255,6 @@ def dead_children() -> Iterator[tuple[int, int]]:
         if pid == 0:
             return
         yield pid, status
-
-
-def kill_session(session: int) -> None:
-    for pid, _, its_session in processes():
-        if its_session == session and pid != session:
-            kill(pid)
-
-
-def kill(pid: int) -> bool:
-    """False where it is another user's, as what `sudo` started: nobody but root may end that, and we say so once."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it has just ended
-    except PermissionError:
-        if pid not in _not_ours:
-            _not_ours.add(pid)
-            logger.warning("a handler left a process behind that belongs to another user, and lives on pid=%d", pid)
-        return False
-    return True
-
-
-def children_of(parent: int) -> list[int]:
-    return [pid for pid, its_parent, _ in processes() if its_parent == parent]
-
-
-def processes() -> Iterator[tuple[int, int, int]]:
-    """Pid, parent and session of each process that can be seen."""
-    for entry in PROC.iterdir() if PROC.is_dir() else ():
-        if entry.name.isdecimal():
-            with suppress(OSError, ValueError, IndexError):
-                _, parent, _, session, *_ = stat_fields(int(entry.name))
-                yield int(entry.name), int(parent), int(session)
 
 
 def forget_connections() -> None:

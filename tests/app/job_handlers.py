@@ -367,7 +367,7 @@ def careful(ctx: Context, history: str, gate: str) -> object:
     return ctx.last_checkpoint
 
 
-@handler("app.talkative")
-def talkative(ctx: Context, history: str, gate: str) -> None:
-    print("said by the handler", flush=True)
+@handler("app.printing")
+def printing(ctx: Context, history: str, gate: str) -> None:
+    print("said by the handler", flush=True)  # noqa: T201  as handlers do
     subprocess.run(["sh", "-c", "echo said by its program"], check=True)

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from jobs.worker.nursery import processes
+from jobs.worker.proc import processes
 from tests.chaos.exits import Exit
 from tests.chaos.history import told
 

@@ -7,14 +7,13 @@ import pytest
 from django.db import DataError, OperationalError, connection, transaction
 
 from jobs.db import TRIES, transactional, with_patience
-from jobs.handlers.base import Report
+from jobs.lifecycle.cancel import cancel
 from jobs.lifecycle.claim import claim
 from jobs.lifecycle.enqueue import enqueue
 from jobs.lifecycle.enqueue_many import BATCH, enqueue_many
 from jobs.lifecycle.finish import complete
 from jobs.lifecycle.heartbeat import heartbeat
 from jobs.lifecycle.new_job import NewJob
-from jobs.lifecycle.report import report
 from jobs.models import Job, JobEvent
 from jobs.states import EventName, Status
 from tests.concurrency.threads import TIMEOUT, Running, together, wait_until
@@ -71,21 +70,21 @@ def test_a_serialization_failure_is_tried_again():
 
 
 @pytest.mark.postgres
-def test_a_report_that_cannot_get_its_row_for_a_while_gets_it_later():
+def test_a_cancel_that_cannot_get_its_row_for_a_while_gets_it_later():
     ref = claimed()
 
-    def report_impatiently():
+    def cancel_impatiently():
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '50ms'")
-        report(Report(ref, progress=50))
+        cancel(ref.job_id)
 
     with transaction.atomic():
         set_step(ref.job_id, "held")
-        writing = Running(report_impatiently)
+        writing = Running(cancel_impatiently)
         writing.wait_until_blocked()
         wait_until(lambda: not writing.is_blocked())  # it gave up; the next try comes by itself
     writing.result()
-    assert reload(ref).progress == 50
+    assert reload(ref).cancel_requested_at
 
 
 def test_an_error_that_is_no_collision_is_raised_at_once():

@@ -154,6 +154,8 @@ class Lifecycle(RuleBasedStateMachine):
         again = claim.claim(Worker.objects.get(pk=worker_id), [], 3, claim_id, habit=habit)
         held = [ref for ref in self.model.held_by(worker_id) if ref.claim_id == claim_id]
         assert sorted(job.claim for job in again) == sorted(held)
+        for ref in held:
+            self.model.jobs[ref.job_id].lease_left, self.model.jobs[ref.job_id].unlisted = LEASE, 0
 
     def start(self, draw):
         ref = self.pick_ref(draw)

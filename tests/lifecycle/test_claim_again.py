@@ -59,13 +59,15 @@ def test_it_adds_nothing_even_after_everything_of_it_was_finished():
     assert [job.id for job in claim(worker, [], 1, uuid4())] == [waiting.pk]
 
 
-def test_the_repeated_call_charges_nothing_and_renews_nothing():
+def test_the_repeated_call_charges_nothing_and_renews_the_lease():
     ref = claimed(worker := make_worker())
     age(60)
     before = reload(ref)
     claim(worker, [], 1, ref.claim_id)
     after = reload(ref)
-    assert (after.attempt, after.lease_expires_at) == (1, before.lease_expires_at)
+    assert after.attempt == 1
+    assert before.lease_expires_at and after.lease_expires_at
+    assert after.lease_expires_at > before.lease_expires_at
 
 
 def test_a_call_that_found_nothing_may_be_repeated_until_it_finds_something():

@@ -154,7 +154,7 @@ def test_how_a_worker_begins_is_in_force_for_its_statement_and_no_longer():
     shown = Bound("SELECT current_setting('lock_timeout'), current_setting('plan_cache_mode')", [])
     with lock_waits_limited():
         for _ in range(kept.WORTH_KEEPING + 1):
-            assert run_as_transaction([shown])[0].rows == [("5s", "force_generic_plan")]
+            assert run_as_transaction([shown])[0].rows == [("1s", "force_generic_plan")]
     assert scalar("SHOW lock_timeout") == "0"
 
 

@@ -23,7 +23,7 @@ from jobs.videos.transcoding.validate import problems_of
 from jobs.wire.names import CLAIM_HEADER, KEY_HEADER, PROCESS_HEADER, SHA256_HEADER
 from jobs.worker import file_calls
 from jobs.worker.file_calls import FilesRefused
-from jobs.worker.nursery import children_of
+from jobs.worker.proc import children_of
 from jobs.worker.remote_files import Sending
 from tests.concurrency.threads import wait_until
 from tests.remote.far_studio import FarStudio

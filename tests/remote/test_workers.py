@@ -14,7 +14,7 @@ from jobs.states import TERMINAL, Status
 from jobs.videos.lifecycle.add import add_video
 from jobs.videos.models import Video
 from jobs.videos.transcoding.validate import problems_of
-from jobs.worker.nursery import children_of
+from jobs.worker.proc import children_of
 from tests.concurrency.threads import wait_until
 from tests.remote.far_worker import FarWorker
 from tests.videos import sources

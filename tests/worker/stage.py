@@ -16,7 +16,7 @@ from jobs.lifecycle.enqueue import enqueue
 from jobs.models import Job, Worker
 from jobs.process_identity import read_stat
 from jobs.states import TERMINAL
-from jobs.worker.nursery import processes
+from jobs.worker.proc import processes
 from tests.app.history import Line, read
 from tests.concurrency.threads import scalar, wait_until
 from tests.factories import reload

@@ -15,8 +15,9 @@ from jobs.worker.board import PLACES, Board
 from jobs.worker.child_handle import ChildHandle
 from jobs.worker.crew import CRASH_WINDOW, CRASHES_TO_GIVE_UP, Berth, Crew
 from jobs.worker.messages import Ended, Reason
-from jobs.worker.nursery import NO_ROOM, CannotFork, children_of
+from jobs.worker.nursery import NO_ROOM, CannotFork
 from jobs.worker.pipes import Speaker
+from jobs.worker.proc import children_of
 from tests.concurrency.threads import wait_until
 from tests.handlers.reporter import a_claimed_job
 from tests.worker.clock import Clock

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from jobs.worker import nursery
+from jobs.worker import nursery, proc
 from jobs.worker.board import Board
-from jobs.worker.nursery import NurseryGone, NurseryProcess, children_of
+from jobs.worker.nursery import NurseryGone, NurseryProcess
+from jobs.worker.proc import children_of
 from tests.concurrency.threads import scalar, wait_until
 from tests.processes import running_process
 from tests.worker.household import Household
@@ -347,7 +348,7 @@ def unprivileged(function: Callable[[], bool]) -> bool:
 
 def test_a_process_of_another_user_is_not_ours_to_kill_and_keeps_nobody_from_ending(monkeypatch: pytest.MonkeyPatch):
     """As what `sudo` started; here it is the first of all processes, which is root's."""
-    assert unprivileged(lambda: nursery.kill(1) is False)
+    assert unprivileged(lambda: proc.kill(1) is False)
     monkeypatch.setattr(nursery, "children_of", lambda pid: [1])
     process = NurseryProcess(socket.socket(), lambda *arguments: None, set())
     with process.control:

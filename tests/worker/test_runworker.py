@@ -209,7 +209,7 @@ def test_a_second_worker_on_a_queue_with_one_place_exits_at_once_and_names_who_h
 
 
 def test_what_handlers_print_is_no_part_of_the_answer(stage: Stage):
-    stage.add("app.talkative")
+    stage.add("app.printing")
     done = manage("runworker", "--until-empty", "--json", "--processes", "1", DJANGO_SETTINGS_MODULE="tests.settings")
     assert json.loads(done.stdout)["completed"] == 1
     assert [done.stderr.count(word) for word in ("said by the handler", "said by its program")] == [1, 1]

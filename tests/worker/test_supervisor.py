@@ -29,9 +29,10 @@ from jobs.worker.display import LogDisplay
 from jobs.worker.intake import Intake
 from jobs.worker.last_waits import LastWaits
 from jobs.worker.messages import Told
-from jobs.worker.nursery import Nursery, children_of
+from jobs.worker.nursery import Nursery
 from jobs.worker.options import WorkerOptions, WorkerTally
 from jobs.worker.persistence import GivenUp
+from jobs.worker.proc import children_of
 from jobs.worker.queue_client import QueueUnavailable
 from jobs.worker.shutdown import WorkerFailed
 from jobs.worker.supervisor import Supervisor
@@ -76,10 +77,10 @@ def test_a_beat_that_is_under_way_comes_before_it_signs_off(
     beating, signed_off = tmp_path / "beating", threading.Event()
     beat, say_goodbye = client.heartbeat, client.sign_off
 
-    def late_beat(*args: Any) -> Orders:
+    def late_beat(*args: Any, **options: Any) -> Orders:
         beating.touch()
         signed_off.wait(1)  # as long as it is let
-        return beat(*args)
+        return beat(*args, **options)
 
     def sign_off(metadata: Any) -> None:
         say_goodbye(metadata)

@@ -5,7 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Router
+from ninja import Field, Router, Schema
+from pydantic import StrictStr
 
 from jobs import __version__
 from jobs.api.access import Refusal
@@ -15,7 +16,7 @@ from jobs.api.errors import ApiError
 from jobs.api.worker.access import WorkerAccess, worker_of
 from jobs.api.worker.authentication import process_of
 from jobs.api.worker.budgets import budgets
-from jobs.api.worker.schemas import Farewell, NewProcess, Nothing, Registered, Registration, Started
+from jobs.api.worker.schemas import Farewell, NewProcess, Nothing, Started, Uuid
 from jobs.api.worker.wire import answer, told_with
 from jobs.conf import conf
 from jobs.lifecycle.remote_workers import register as register_worker
@@ -27,6 +28,20 @@ from jobs.web_address import network_of
 from jobs.wire import messages
 from jobs.wire.codecs import START, STARTED
 from jobs.wire.names import ADMIN_SECRET_HEADER
+
+
+class Registration(Schema, extra="forbid"):
+    name: StrictStr = Field(description="What people call it; one name, one worker.")
+    expires_in: float | None = Field(
+        None, gt=0, le=10 * 365 * 86_400, description="Seconds that the key is valid for; null: until revoked."
+    )
+
+
+class Registered(Schema):
+    worker_id: Uuid
+    name: str
+    key: str = Field(description="Shown only now: what is stored is a hash.")
+
 
 router = Router(tags=["Remote workers"])
 any_process = WorkerAccess(any_process=True)

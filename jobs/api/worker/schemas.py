@@ -14,19 +14,6 @@ MOST_PARTS = 1000  # phases or qualities of one job
 Uuid = Annotated[str, Field(json_schema_extra={"format": "uuid"})]
 
 
-class Registration(Schema, extra="forbid"):
-    name: StrictStr = Field(description="What people call it; one name, one worker.")
-    expires_in: float | None = Field(
-        None, gt=0, le=10 * 365 * 86_400, description="Seconds that the key is valid for; null: until revoked."
-    )
-
-
-class Registered(Schema):
-    worker_id: Uuid
-    name: str
-    key: str = Field(description="Shown only now: what is stored is a hash.")
-
-
 class NewProcess(Schema):
     """Who begins to work for the worker whose key is shown."""
 
