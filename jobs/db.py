@@ -16,8 +16,8 @@ R = TypeVar("R")
 TRIES = 6
 FIRST_PAUSE = 0.02
 # deadlock, serialization failure, lock timeout: the transaction is gone, and the next try may pass
+TRANSIENT_SQLSTATES = ("40P01", "40001", "55P03")
 LOCK_TIMEOUT = "55P03"
-TRANSIENT_SQLSTATES = ("40P01", "40001", LOCK_TIMEOUT)
 # There is no such statement, or its columns have other types now: it is forgotten, and the next try sends all of it.
 KEPT_STATEMENT_GONE = ("26000", "0A000")
 MISSING = ("42P01", "42703")  # a table, a column

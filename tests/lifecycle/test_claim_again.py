@@ -66,7 +66,8 @@ def test_the_repeated_call_charges_nothing_and_renews_the_lease():
     claim(worker, [], 1, ref.claim_id)
     after = reload(ref)
     assert after.attempt == 1
-    assert before.lease_expires_at and after.lease_expires_at
+    assert before.lease_expires_at
+    assert after.lease_expires_at
     assert after.lease_expires_at > before.lease_expires_at
 
 

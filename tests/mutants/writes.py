@@ -5,6 +5,7 @@ from tests.mutants.mutant import POSTGRES, Edit, Mutant, lifecycle, races
 JOB, FENCE, BEAT = "jobs/models/job.py", "jobs/lifecycle/fence.py", "jobs/lifecycle/heartbeat.py"
 FINISH, START, MOVE = "jobs/lifecycle/finish.py", "jobs/lifecycle/start.py", "jobs/lifecycle/transition.py"
 CANCEL, CLEAR, RETRY = "jobs/lifecycle/cancel.py", "jobs/lifecycle/clear.py", "jobs/lifecycle/retry.py"
+CLAIM = "jobs/lifecycle/claim.py"
 POLICY, ENDING, REPORT = "jobs/lifecycle/retry_policy.py", "jobs/lifecycle/ending.py", "jobs/lifecycle/report.py"
 CRASHED, REPORTS, MOVES = lifecycle("crashed"), lifecycle("report", "unlisted_claims"), lifecycle("transition")
 FENCED = lifecycle("fence", "finish", "finish_batch", "report", "start", "guards")
@@ -117,6 +118,30 @@ MUTANTS = [
         '{"lease_expires_at": Now() + F("lease")}',
         BEATS,
     ),
+    Mutant("unlisted: while a claim is being made", BEAT, " if lists_all else []", "", BEATS),
+    Mutant(
+        "claim: what is handed over again is not renewed",
+        CLAIM,
+        "    if jobs:\n        renewal()",
+        "    if False:\n        renewal()",
+        lifecycle("unlisted_claims"),
+    ),
+    Mutant(
+        "finish: one locked row holds up all",
+        FINISH,
+        "    except LockKept:\n        return finish_free(outcomes)",
+        "    except LockKept as kept:\n        raise kept.__cause__ or kept",
+        races("lock_wait"),
+        POSTGRES,
+    ),
+    Mutant(
+        "finish: limits wait for hooks",
+        FINISH,
+        "    answers = answer_strays(",
+        "    limits.hold_still(jobs)\n    answers = answer_strays(",
+        races("lock_wait"),
+        POSTGRES,
+    ),
     Mutant("unlisted: what is listed, too", BEAT, " if ref not in listed]", "]", BEATS),
     Mutant("unlisted: not counted", BEAT, 'F("unlisted_beats") + 1', 'F("unlisted_beats")', BEATS),
     Mutant("heartbeat: undoes disabled", BEAT, "if worker.status != WorkerStatus.DISABLED:", "if True:", BEATS),
@@ -170,7 +195,7 @@ MUTANTS = [
     ),
     Mutant(
         "finish: what cannot be written is not charged",
-        FINISH,
+        "jobs/lifecycle/unwritten.py",
         "Job.objects.with_ids(job.pk for job in held.values()).update(worker_id=NO_WORKER)",
         "pass",
         lifecycle("finish_batch"),
