@@ -75,5 +75,5 @@ def lock_one(claim: ClaimRef) -> LockedJob:
             raise JobLocked(job_id=claim.job_id) from error
         raise
     if claim not in held:
-        raise refusals([claim])[claim]
+        raise JobLocked(job_id=claim.job_id) if kept_locked([claim]) else refusals([claim])[claim]
     return held[claim]
