@@ -74,8 +74,14 @@ class Registrar(threading.Thread):
         if locked:
             told = [outcome.claim.job_id for outcome in locked]
             logger.warning(Event("somebody keeps jobs locked, how they ended is told later", job_ids=told))
+            if not self._locked:
+                self._again_at = monotonic() + LOCKED_AGAIN
             self._locked += locked
-            self._again_at = monotonic() + LOCKED_AGAIN
+
+    def delay(self) -> str:
+        """Of which jobs nobody can be told how they ended; empty if there are none."""
+        jobs = ", ".join(str(outcome.claim.job_id) for outcome in list(self._locked))
+        return f"Somebody keeps jobs locked, which are left to the reaper: {jobs}" if jobs else ""
 
     def take(self) -> list[Outcome] | None:
         """All there is, once there is something or it is time for those that were locked; None when it is to end."""

@@ -140,4 +140,4 @@ class Shutdown:
         """Although there is something to tell."""
         if undead := self.undead():
             return GivenUp(f"{NOT_DEAD}: {undead}")
-        return GivenUp(self.clerk.notary.delay(monotonic()) or NO_ANSWER)
+        return GivenUp(self.clerk.notary.delay(monotonic()) or self.clerk.registrar.delay() or NO_ANSWER)

@@ -74,8 +74,10 @@ def test_what_is_locked_is_told_later_by_itself_and_holds_up_no_other(monkeypatc
     office.registrar.finish([later])
     wait_until(lambda: len(office.answered) == 2)
     assert [answer.claim for answer in office.answered] == [other.claim, later.claim]
+    wait_until(lambda: office.registrar.delay().endswith(f": {locked.claim.job_id}"))
     office.locked.clear()
     wait_until(lambda: len(office.answered) == 3)
+    wait_until(lambda: not office.registrar.delay())
     office.registrar.end()
     assert all(locked not in call for call in office.calls[1:] if len(call) > 1)
 
