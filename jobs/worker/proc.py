@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import suppress
 
+from jobs.logs import Event
 from jobs.process_identity import PROC, stat_fields
 
 logger = logging.getLogger("jobs.worker")
@@ -27,7 +28,7 @@ def kill(pid: int) -> bool:
     except PermissionError:
         if pid not in _not_ours:
             _not_ours.add(pid)
-            logger.warning("a handler left a process behind that belongs to another user, and lives on pid=%d", pid)
+            logger.warning(Event("a handler left a process of another user behind, and it lives on", pid=pid))
         return False
     return True
 

@@ -10,6 +10,7 @@ from time import monotonic
 
 import pytest
 
+from jobs.worker import child_handle
 from jobs.worker import crew as crew_module
 from jobs.worker.board import PLACES, Board
 from jobs.worker.child_handle import ChildHandle
@@ -30,7 +31,8 @@ FOR_EVER = 1e9  # seconds
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(crew_module, "monotonic", clock)
+    for module in (crew_module, child_handle):
+        monkeypatch.setattr(module, "monotonic", clock)
     return clock
 
 
