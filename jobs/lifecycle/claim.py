@@ -127,7 +127,8 @@ def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool
 
 @transactional
 def still_held(worker: Worker, claim_id: UUID) -> list[ClaimedJob]:
-    """Locked and renewed: its answer took so long that the reaper may be about to take them."""
+    """Locked and renewed: its answer took so long that the reaper may be about to take them. One that somebody keeps
+    locked is left out, and goes back as a claim that nobody lists: the others need not wait for it."""
     jobs = [ReadyJob(*row) for row in held_by_call().rows(worker=worker.pk, claim_id=claim_id)]
     if jobs:
         renewal().run(ids=[job.pk for job in jobs])
@@ -138,7 +139,7 @@ def still_held(worker: Worker, claim_id: UUID) -> list[ClaimedJob]:
 def held_by_call() -> Statement:
     worker, claim_id = Given("worker", models.UUIDField()), Given("claim_id", models.UUIDField())
     held = Job.objects.filter(worker=worker, status=Status.RUNNING, claim_id=claim_id)
-    return select(transition.locking(held).values_list(*READY_FIELDS))
+    return select(transition.locking(held, skip_locked=True).values_list(*READY_FIELDS))
 
 
 def hand_over(jobs: Sequence[ReadyJob]) -> list[ClaimedJob]:

@@ -21,7 +21,7 @@ from jobs.worker.messages import Asked, Granted
 from jobs.worker.notary import Notary, needs_notary
 from jobs.worker.persistence import GivenUp, Persistence, pauses
 from jobs.worker.queue_client import ClaimOrder, JobBusy, QueueClient, QueueRefuses
-from jobs.worker.registrar import Registrar
+from jobs.worker.registrar import LOCKED_AGAIN, Registrar
 from jobs.worker.renewals import Renewals
 from jobs.worker.reporting import Digest, News
 from jobs.worker.tray import Reply, Tray
@@ -71,6 +71,7 @@ class Clerk(threading.Thread):
         self.notary = Notary(client, self.hand_in, on_finished, on_failure)
         self.known_as = ""  # the name that the queue knows this worker by, once it does
         self._tray, self._wake = Tray(), threading.Condition()
+        self._kept, self._kept_until = Tray(), NEVER  # what is said of jobs that somebody keeps locked
         self._closing = False
         self._reported_at: dict[ClaimRef, float] = {}
         self._news: dict[ClaimRef, News] = {}
@@ -163,6 +164,7 @@ class Clerk(threading.Thread):
         """Wait for something to do; reports that merely moved a number are let lie for a while."""
         with self._wake:
             while True:
+                self.look_at_kept()
                 tray, wait = self._tray, self.patience()
                 if tray.for_notary or tray.asked or tray.claim or wait == 0:
                     self.leave_what_can_wait()
@@ -175,6 +177,8 @@ class Clerk(threading.Thread):
         """Seconds until a report or an outcome should be sent; None if there is none."""
         now = monotonic()
         waits = [self.due_in(claim, now) for claim in self._tray.reports]
+        if self._kept.claims():
+            waits.append(max(0.0, self._kept_until - now))
         if self._tray.outcomes:
             waits.append(self.outcomes_due_in(now))
         return min(waits, default=None)
@@ -202,26 +206,41 @@ class Clerk(threading.Thread):
 
     def serve(self, tray: Tray) -> None:
         self.client.rest()
+        self.keep(tray.split(self._kept.claims()))  # it goes with what was said before
         busy = {claim for claim, digest in tray.reports.items() if not self.deliver(digest.report())}
-        if busy and not self.persist.give_up.is_set():
-            self.put_back(tray.split(busy))
+        if not self.is_leaving:
+            self.keep(tray.split(busy))
         if tray.outcomes:
             self.registrar.finish(tray.outcomes)
         for job, outcome in tray.for_notary:
             self.notary.finish(job, outcome)
         for asked, reply in tray.asked:
             said = self.answer(asked)
-            if isinstance(said, JobBusy) and not self.persist.give_up.is_set():
-                self.put_back(Tray(asked=[(asked, reply)]))
+            if isinstance(said, JobBusy) and not self.is_leaving:
+                self.keep(Tray(asked=[(asked, reply)]))
             else:
                 reply(said)
         if tray.claim:
             self.on_found(self.claim(tray.claim))
 
-    def put_back(self, tray: Tray) -> None:
-        """What is said of jobs that somebody keeps locked: it is tried again, after what is said of others."""
-        with self._wake:
-            self._tray.put_before(tray)
+    @property
+    def is_leaving(self) -> bool:
+        return self._closing or self.persist.give_up.is_set()
+
+    def keep(self, tray: Tray) -> None:
+        """What is said of jobs that somebody keeps locked, for a while: nothing of others waits for it."""
+        if tray.claims():
+            if not self._kept.claims():
+                self._kept_until = monotonic() + LOCKED_AGAIN
+            tray.put_before(self._kept)
+            self._kept = tray
+
+    def look_at_kept(self) -> None:
+        """Put it back on the tray when its time has come."""
+        if self._kept.claims() and (self.is_leaving or monotonic() >= self._kept_until):
+            self._tray.put_before(self._kept)
+            self._urgent |= self._kept.reports.keys()
+            self._kept = Tray()
 
     def deliver(self, report: Report) -> bool:
         """False where it was not heard at all. One that is refused costs nobody anything: whether the claim holds is

@@ -6,8 +6,8 @@ on. One that holds the interpreter stops the clerk and the heartbeat, too: hooks
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from queue import SimpleQueue
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from time import monotonic
 
 from jobs.handlers.base import Answer, ClaimedJob, Outcome
@@ -15,6 +15,7 @@ from jobs.handlers.registry import registry
 from jobs.logs import Event
 from jobs.states import Verdict
 from jobs.worker.queue_client import QueueClient
+from jobs.worker.registrar import LOCKED_AGAIN
 
 logger = logging.getLogger("jobs.worker")
 LONG = 10.0  # seconds
@@ -32,7 +33,7 @@ class Notary(threading.Thread):
     def __init__(
         self,
         client: QueueClient,
-        hand_in: Callable[[Sequence[Outcome]], list[Answer]],
+        hand_in: Callable[..., list[Answer]],  # `HandIn`
         on_finished: Callable[[list[Answer]], None],
         on_failure: Callable[[BaseException], None],
     ) -> None:
@@ -41,6 +42,8 @@ class Notary(threading.Thread):
         self._tray: SimpleQueue[tuple[ClaimedJob, Outcome] | None] = SimpleQueue()
         self._in_hand: tuple[ClaimedJob, float] | None = None  # and since when
         self._patience = LONG
+        self._locked: list[tuple[ClaimedJob, Outcome]] = []  # jobs that somebody keeps locked
+        self._again_at = 0.0
 
     def finish(self, job: ClaimedJob, outcome: Outcome) -> None:
         if not self.ident:
@@ -60,16 +63,37 @@ class Notary(threading.Thread):
 
     def run(self) -> None:
         try:
-            while (given := self._tray.get()) is not None:
+            while (given := self.take()) is not None:
                 job, outcome = given
                 self._in_hand, self._patience = (job, monotonic()), LONG
                 self.client.rest()
-                self.on_finished(self.hand_in([outcome]))
+                self.tell(job, outcome)
                 self._in_hand = None
+            for _, outcome in self._locked:
+                self.on_finished(self.hand_in([outcome]))
         except BaseException as error:  # the supervisor must know, as of the clerk's
             self.on_failure(error)
         finally:
             self.client.hang_up()
+
+    def tell(self, job: ClaimedJob, outcome: Outcome) -> None:
+        """If somebody keeps its job locked, later: no other waits for it."""
+        locked: list[Outcome] = []
+        if answers := self.hand_in([outcome], locked):
+            self.on_finished(answers)
+        if locked:
+            self._locked.append((job, outcome))
+            self._again_at = monotonic() + LOCKED_AGAIN
+
+    def take(self) -> tuple[ClaimedJob, Outcome] | None:
+        """The next, or one that was locked when its time has come."""
+        while True:
+            if self._locked and monotonic() >= self._again_at:
+                return self._locked.pop(0)
+            try:
+                return self._tray.get(timeout=max(0.0, self._again_at - monotonic()) if self._locked else None)
+            except Empty:
+                pass  # it is time
 
     def delay(self, now: float, **more: object) -> str:
         """Which hook takes long; empty if none does."""

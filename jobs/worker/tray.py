@@ -21,6 +21,11 @@ class Tray:
     asked: list[tuple[Asked, Reply]] = field(default_factory=list)
     claim: ClaimOrder | None = None
 
+    def claims(self) -> set[ClaimRef]:
+        """Of which something is said here."""
+        said = {outcome.claim for outcome in self.outcomes} | {asked.claim for asked, _ in self.asked}
+        return said | {outcome.claim for _, outcome in self.for_notary} | set(self.reports)
+
     def split(self, claims: Collection[ClaimRef]) -> "Tray":
         """All that is said of these claims, which is here no more. A claim's words stay together, and in order."""
         taken = Tray(

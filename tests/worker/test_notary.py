@@ -11,6 +11,7 @@ import pytest
 from jobs.handlers.base import Answer, Outcome
 from jobs.models import Job
 from jobs.states import Status
+from jobs.worker import notary
 from jobs.worker.notary import LONG, MOST_WAITING, Notary, needs_notary
 from tests.concurrency.threads import wait_until
 from tests.factories import events_of, reload
@@ -28,11 +29,15 @@ class Desk:
         self.gate, self.rested, self.hung_up = threading.Event(), 0, 0
         self.finished: list[Answer] = []
         self.failures: list[BaseException] = []
+        self.locked: set[object] = set()
         self.notary = Notary(self, self.hand_in, self.finished.extend, self.failures.append)  # type: ignore[arg-type]
 
-    def hand_in(self, outcomes: Sequence[Outcome]) -> list[Answer]:
+    def hand_in(self, outcomes: Sequence[Outcome], locked: list[Outcome] | None = None) -> list[Answer]:
         assert self.gate.wait(20)
         assert outcomes[0].result != "broken"
+        if locked is not None and outcomes[0].result in self.locked:
+            locked += outcomes
+            return []
         return [Answer(outcome.claim, Status.COMPLETED) for outcome in outcomes]
 
     def give(self, result: object = None) -> None:
@@ -64,6 +69,28 @@ def test_only_a_completion_of_a_kind_with_a_hook_is_for_the_notary(kind: Registe
     assert not needs_notary(plain, Outcome.completed(plain.claim, None))
     unknown = a_claimed_job(kind="nobody.knows")
     assert not needs_notary(unknown, Outcome.completed(unknown.claim, None))
+
+
+def test_one_whose_job_is_locked_holds_up_no_other_and_is_handed_in_later(desk: Desk, monkeypatch):
+    monkeypatch.setattr(notary, "LOCKED_AGAIN", 0.02)
+    desk.locked.add("locked")
+    desk.gate.set()
+    for result in ("locked", "free"):
+        desk.give(result)
+    wait_until(lambda: len(desk.finished) == 1 and desk.rested > 3)
+    assert desk.notary.delay(monotonic()) == ""
+    desk.locked.clear()
+    wait_until(lambda: len(desk.finished) == 2)
+
+
+def test_one_whose_job_is_locked_when_it_ends_is_waited_for(desk: Desk):
+    desk.locked.add("locked")
+    desk.gate.set()
+    desk.give("locked")
+    wait_until(lambda: desk.rested == 1)
+    desk.notary.close()
+    desk.notary.join(20)
+    assert len(desk.finished) == 1
 
 
 def test_a_hook_that_takes_long_is_named_again_when_it_took_twice_as_long(desk: Desk, caplog):

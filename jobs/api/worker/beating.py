@@ -10,7 +10,7 @@ from jobs.api.worker import schemas
 from jobs.api.worker.access import WorkerAccess, worker_of
 from jobs.api.worker.wire import answer, largest, raw, told
 from jobs.conf import conf
-from jobs.exceptions import ClaimExpired, ClaimLost, InvalidInput, JobyardError
+from jobs.exceptions import ClaimExpired, ClaimLost, InvalidInput, JobLocked, JobyardError
 from jobs.handlers.base import ClaimRef, Report
 from jobs.lifecycle.heartbeat import heartbeat as beat
 from jobs.lifecycle.ownership import owned
@@ -56,7 +56,7 @@ def report_all(worker: Worker, reports: list[Report]) -> list[tuple[ClaimRef, Jo
         try:
             if each.claim in mine:
                 report(each)
-        except (ClaimLost, ClaimExpired, InvalidInput) as error:
+        except (ClaimLost, ClaimExpired, JobLocked, InvalidInput) as error:
             refused.append((each.claim, error))
     return refused
 

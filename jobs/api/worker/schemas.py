@@ -150,7 +150,7 @@ class Orders(Schema):
 
 class RefusedReport(Schema):
     claim: ClaimName
-    code: str = Field(description="`invalid`; or `claim_expired`: send it again after another heartbeat.")
+    code: str = Field(description="`invalid`; or `claim_expired`, `job_locked`: send it again after another heartbeat.")
     message: str
 
 

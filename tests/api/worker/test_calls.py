@@ -9,6 +9,7 @@ from django.db import InterfaceError, OperationalError
 from django.test import Client
 
 from jobs.api.worker import beating
+from jobs.exceptions import JobLocked
 from jobs.handlers.base import Report
 from jobs.handlers.registry import Kind, registry
 from jobs.lifecycle import spawn as spawning
@@ -217,23 +218,31 @@ def test_a_heartbeat_renews_reports_and_brings_orders(box: Machine):
 
 
 def test_a_report_that_is_refused_takes_no_other_with_it_and_costs_no_claim(box: Machine, monkeypatch):
-    jobs = [make_job() for _ in range(3)]
-    wrong, late, good = ({"job_id": job.pk, "claim_id": box.claimed(job)} for job in jobs)
+    jobs = [make_job() for _ in range(4)]
+    wrong, late, good, locked = ({"job_id": job.pk, "claim_id": box.claimed(job)} for job in jobs)
     cancel(jobs[2].pk)
 
-    def expired_before_it_is_written(what: Report) -> None:
+    def meets_trouble(what: Report) -> None:
         if what.claim.job_id == late["job_id"]:
             age(121)
+        if what.claim.job_id == locked["job_id"]:
+            raise JobLocked(job_id=what.claim.job_id)
         report(what)
 
-    monkeypatch.setattr(beating, "report", expired_before_it_is_written)
-    told = [{"claim": wrong, "progress": 101}, {"claim": good, "progress": 30}, {"claim": late, "progress": 40}]
+    monkeypatch.setattr(beating, "report", meets_trouble)
+    told = [
+        {"claim": wrong, "progress": 101},
+        {"claim": locked, "progress": 20},
+        {"claim": good, "progress": 30},
+        {"claim": late, "progress": 40},
+    ]
     answer = box.post("heartbeat", {"reports": told}).json()
     assert answer["orders"] == {"cancel": [good]}
-    [first, second] = answer["refused"]
+    [first, second, third] = answer["refused"]
     assert (first["claim"], first["code"], "101" in first["message"]) == (wrong, "invalid", True)
-    assert (second["claim"], second["code"]) == (late, "claim_expired")
-    assert [reload(job).progress for job in jobs] == [0, 0, 30]
+    assert (second["claim"], second["code"]) == (locked, "job_locked")
+    assert (third["claim"], third["code"]) == (late, "claim_expired")
+    assert [reload(job).progress for job in jobs] == [0, 0, 30, 0]
 
 
 class Timeless:
