@@ -23,7 +23,9 @@ MUTANTS = [
     Mutant("worker: its predecessor keeps its jobs", WORKERS, "claimed_at__lt=worker.started_at", "pk=0", STARTS),
     Mutant("worker: a repeated start takes its own jobs", WORKERS, ", claimed_at__lt=worker.started_at", "", STARTS),
     Mutant("worker: a late stop", WORKERS, "worker.process_uuid not in (None, process)", "False", STARTS),
-    Mutant("heartbeat: one report for all", BEATS, "(ClaimLost, ClaimExpired, InvalidInput)", "ClaimLost", CALLS),
+    Mutant(
+        "heartbeat: one report for all", BEATS, "(ClaimLost, ClaimExpired, JobLocked, InvalidInput)", "ClaimLost", CALLS
+    ),
     Mutant("heartbeat: refused is lost", BEATS, "isinstance(error, ClaimLost)", "True", CALLS),
     Mutant("spawn: any kind", SPAWN, "order.kind not in allowed", "False", CALLS),
     Mutant("spawn: any option", SPAWN, "NOT_REMOTE.intersection(order.options)", "[]", CALLS),
