@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import models
+from django.db import OperationalError, models
 
-from jobs.db import transactional
+from jobs.db import is_lock_timeout, transactional
 from jobs.exceptions import InvalidInput, JobyardError
 from jobs.given import Given
 from jobs.handlers.base import NOTHING, ClaimedJob
@@ -125,21 +125,31 @@ def assign(jobs: Sequence[ReadyJob], worker: Worker, claim_id: UUID, start: bool
         job.attempt += start
 
 
-@transactional
 def still_held(worker: Worker, claim_id: UUID) -> list[ClaimedJob]:
-    """Locked and renewed: its answer took so long that the reaper may be about to take them. One that somebody keeps
-    locked is left out, and goes back as a claim that nobody lists: the others need not wait for it."""
-    jobs = [ReadyJob(*row) for row in held_by_call().rows(worker=worker.pk, claim_id=claim_id)]
+    """What the call took. One that somebody keeps locked is left out, and goes back as a claim that nobody lists: the
+    others need not wait for it."""
+    try:
+        return renewed(worker, claim_id, skip_locked=False)
+    except OperationalError as error:
+        if not is_lock_timeout(error):
+            raise
+        return renewed(worker, claim_id, skip_locked=True)
+
+
+@transactional
+def renewed(worker: Worker, claim_id: UUID, *, skip_locked: bool) -> list[ClaimedJob]:
+    """The answer took so long that the reaper may be about to take them."""
+    jobs = [ReadyJob(*row) for row in held_by_call(skip_locked).rows(worker=worker.pk, claim_id=claim_id)]
     if jobs:
         renewal().run(ids=[job.pk for job in jobs])
     return hand_over(jobs)
 
 
 @built_once
-def held_by_call() -> Statement:
+def held_by_call(skip_locked: bool) -> Statement:
     worker, claim_id = Given("worker", models.UUIDField()), Given("claim_id", models.UUIDField())
     held = Job.objects.filter(worker=worker, status=Status.RUNNING, claim_id=claim_id)
-    return select(transition.locking(held, skip_locked=True).values_list(*READY_FIELDS))
+    return select(transition.locking(held, skip_locked=skip_locked).values_list(*READY_FIELDS))
 
 
 def hand_over(jobs: Sequence[ReadyJob]) -> list[ClaimedJob]:
